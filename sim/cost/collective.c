@@ -64,8 +64,8 @@ struct plan {
     enum tsim_protocol protocol;
     struct tsim_amount latency;
     double up_bytes, nic_bytes, link_frac, bound_bytes_per_s, fill_s;
-    double choice_s;    /* what NCCL's own model of a choice has beyond latency and flow */
-    bool is_sequential; /* one link after the other, not all at once */
+    double choice_s;    /* what NCCL's own model of a choice adds to latency and flow */
+    bool is_sequential; /* one kind of link after another, not all at once */
     double channels, hbm_bytes;
 };
 
@@ -79,7 +79,8 @@ static int protocol_index(enum tsim_protocol protocol) {
 
 /* ---- links and latencies ---- */
 
-/* Among g members of a full mesh, each has g - 1 links. The others wait for the node where the group has the fewest. */
+/* Each of g members of a full mesh has g - 1 links. The others wait for the node on which the group has the fewest
+ * members. */
 double tsim_collective_links(const struct tsim_cluster *cluster, enum tsim_collective_op op,
                              const struct tsim_group *group) {
     int32_t fewest = group->min_ranks_per_node > 1 ? group->min_ranks_per_node : group->max_ranks_per_node;
@@ -189,7 +190,7 @@ static double channels(const struct problem *p, double on_node) {
     return doubles ? fmin(on_node, 2 * n) : n;
 }
 
-/* Messages have as many channels as collectives, rounded up to a power of two: 32 for 24 (src/graph/paths.cc,
+/* Returns the channels of messages: those of collectives, rounded up to a power of two: 32 for 24 (src/graph/paths.cc,
  * ncclTopoComputeP2pChannels). */
 static double message_channels(const struct problem *p) {
     return exp2(ceil(log2(channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]))));
@@ -236,7 +237,8 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
                             TSIM_FRACTION)));
 }
 
-/* The table's sizes are powers of two; straight lines between them in log2(bytes) keep time rising with bytes. */
+/* Returns the correction of tree bandwidth. The table's sizes are powers of two; straight lines between them in
+ * log2(bytes) keep time rising with bytes. */
 static double tree_correction(double bytes, enum tsim_protocol protocol) {
     const double *table = TREE_CORRECTION[protocol_index(protocol)];
     double at = log2(bytes / 64);
@@ -307,7 +309,7 @@ static double nvls_fill_s(const struct problem *p, double n_channels, double byt
     return extra + (p->bytes / bytes_per_s + extra) / (rounds + 1);
 }
 
-/* Returns the depth of the tree that sums up nodes: one level where the switches of the fabric do. */
+/* Returns the depth of the tree that sums nodes: one level if the fabric's switches do it. */
 static double nvls_depth(const struct problem *p, enum tsim_algorithm algorithm) {
     return algorithm == TSIM_ALGORITHM_NVLS_SHARP ? 1 : tree_depth(p->nodes);
 }
@@ -390,8 +392,8 @@ static double messages_frac(const struct problem *p) {
     return fmin(1, (p->n - 1) * each * P2P_CHANNEL_BYTES_PER_S / up_rate(p).value);
 }
 
-/* `below` ranks lie together behind a link of `bytes_per_s`, which carries their messages to all others. Returns bytes of
- * one rank's buffer per second; 0 where there is no such link, or nothing crosses it. */
+/* Returns the bytes of one rank's buffer that pass per second if `below` ranks lie together behind a link of
+ * `bytes_per_s`, which carries their messages to all others; 0 if there is no such link, or nothing crosses it. */
 static double behind_link_bytes_per_s(const struct problem *p, double below, double bytes_per_s) {
     double k = fmin(below, p->g);
     return below > 0 && k < p->n ? bytes_per_s * p->n / (k * (p->n - k)) : 0;
@@ -419,7 +421,7 @@ static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, 
         .hbm_bytes = 2 * p->bytes};
     if (p->nodes > 1 && !p->is_ideal)
         plan->bound_bytes_per_s = PAIRWISE_NET_FRAC * plan->link_frac * p->cluster->nic_bytes_per_s * p->n / far;
-    /* A tree of PCIe: what is below a switch or on a socket shares its way out. */
+    /* On a tree of PCIe, the accelerators below a switch or on a socket share its way out. */
     if (p->nodes == 1 && node->scale_up == TSIM_SCALE_UP_PCIE && !p->is_ideal)
         plan->bound_bytes_per_s = smaller_bound(
             behind_link_bytes_per_s(p, (double)node->accelerators_per_switch, node->switch_uplink_bytes_per_s),
@@ -521,13 +523,14 @@ static void consider(const struct problem *p, make_fn make, enum tsim_protocol p
         *best = choice;
 }
 
-/* LL and LL128 mark data as complete by flags among it: the fabric must deliver in order. */
+/* Returns whether protocols with flags work. LL and LL128 mark data as complete by flags among it, so the fabric must
+ * deliver in order. */
 static bool has_flag_protocols(const struct problem *p) {
     return p->nodes == 1 || !p->cluster->fabric || !p->cluster->fabric->is_unordered;
 }
 
-/* LL128 needs NVLink. Between nodes whose switch can reduce, no measured all-reduce follows its trees from 1 MiB on:
- * they follow nvls_tree, though NCCL's model would have LL128 faster. */
+/* Returns whether LL128 works, which needs NVLink. Between nodes whose switch can reduce, no measured all-reduce
+ * follows its trees from 1 MiB on: they follow nvls_tree, though NCCL's model would have LL128 faster. */
 static bool can_ll128(const struct problem *p) {
     bool has_nvls_tree =
         p->op == TSIM_ALL_REDUCE && p->nodes > 1 && p->g_min > 1 && p->cluster->scale_up_reduce_bytes_per_s > 0;
@@ -586,7 +589,8 @@ bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collectiv
     return false;
 }
 
-/* Send and receive have no LL128. If no protocol is asked for, short messages take LL. */
+/* Returns the protocol of messages. Send and receive have no LL128. If no protocol is asked for, short messages take
+ * LL. */
 static enum tsim_protocol message_protocol(const struct problem *p, enum tsim_protocol wanted) {
     double message = p->op == TSIM_ALL_TO_ALL ? p->bytes / p->n : p->bytes;
     if (p->is_ideal || !can_protocol(p, TSIM_PROTOCOL_LL))

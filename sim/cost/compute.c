@@ -6,28 +6,28 @@
 
 #include <math.h>
 
-/* Tiles that libraries have kernels for, and how near a full unit each comes (operand reuse per shared-memory byte:
- * CUTLASS profiler tables; the largest is 1 by definition). */
+/* The tiles for which libraries have kernels, and how near to a full unit each comes (operand reuse per shared-memory
+ * byte: CUTLASS profiler tables; the largest is 1 by definition). */
 static const struct tile {
     double m, n, efficiency_frac;
 } TILES[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96}, {128, 64, 0.85}, {64, 128, 0.85}, {64, 64, 0.7}};
 enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8, MAX_STRIPS = 32 };
 
-#define ROUNDING 1e-12        /* slack of a lower bound compared with a sum: thousands of double rounding errors */
-#define MIN_SPLIT_DEPTH 512.0 /* a slice of k shorter than this is not worth its reduction */
+#define ROUNDING 1e-12        /* slack of a lower bound against a sum: thousands of rounding errors */
+#define MIN_SPLIT_DEPTH 512.0 /* a shorter slice of k is not worth its reduction */
 
-/* Relative clocks under the power limit are found by false position (the Illinois variant: the value at an end that
- * stays is halved), down to where chips stop lowering them. */
+/* Relative clocks under the power limit are found by false position (the Illinois variant, which halves the value at an
+ * end that stays), down to the lowest clock to which chips go. */
 #define LOWEST_CLOCK 0.1
 #define CLOCK_PRECISION 1e-13 /* a part of the power range */
 enum { CLOCK_STEPS = 40 };
 
-/* Rows that are no multiple of what the matrix units load; see the header. */
+/* Matrix units load this many bytes; rows that are no multiple of it are unaligned (see the header). */
 #define LOAD_BYTES 16.0
 #define UNALIGNED_FRAC 0.69
 #define UNALIGNED_VECTOR_FRAC 0.90 /* a part of the rate of fp32 products */
 
-/* Flash attention's shape terms, and cuDNN's and FlashAttention-1's own; see the header. */
+/* The shape terms of flash attention, of cuDNN's kernel and of FlashAttention-1 (see the header). */
 #define FLASH_HEAD_DIM_RAMP 20.0
 #define FLASH_REFERENCE_HEAD_DIM 128.0
 #define FLASH_TILE_QUERIES 128.0
@@ -41,15 +41,16 @@ enum { CLOCK_STEPS = 40 };
 #define FLASH1_SMALL_HEAD_DIM 64.0
 #define FLASH1_SMALL_HEAD_FACTOR 1.31
 #define FLASH1_CAUSAL_SMALL_HEAD_FACTOR 1.13
-/* FlashAttention-1 against the Triton kernel of 2022: FlashAttention-2 is up to 3.0 times as fast as the one and up to
- * 2.5 times as fast as the other, 1.2; by the least, 1.7 and 1.3, it would be 1.3 (Dao 2023, section 4.1). The lower
- * one is taken because llm-foundry's A100 tables are met better with it. */
+/* The rate of FlashAttention-1 over that of the Triton kernel of 2022. FlashAttention-2 is up to 3.0 times as fast as
+ * the latter and up to 2.5 times as fast as the former, which gives 1.2; by the least, 1.7 and 1.3, it would be 1.3
+ * (Dao 2023, section 4.1). The lower one is taken because it meets llm-foundry's A100 tables better. */
 #define TRITON_OVER_FLASH1 1.2
-/* The rate of a forward pass over that of a backward pass; of flash attention 2 FLOP in 7 are of the forward pass. */
+/* The rate of a forward pass over that of a backward pass. In flash attention 2 FLOP in 7 are those of the forward
+ * pass. */
 #define FLASH_FORWARD_OVER_BACKWARD 1.2
 #define TRITON_FORWARD_OVER_BACKWARD 1.7
 #define FLASH_FORWARD_FLOPS_FRAC (2.0 / 7)
-/* Instructions of all lanes of four warps. */
+/* The instructions of all lanes of four warps. */
 #define ISSUED_PER_CYCLE 128.0
 
 static const char OF_SHAPE[] = "the operator's shape on one accelerator, from model, batch and plan "
@@ -73,7 +74,7 @@ static struct tsim_amount peak_rate(struct tsim_term_recorder *r, const struct t
                                a->peak_flops_per_s[precision], TSIM_FLOPS_PER_S);
 }
 
-/* Returns a fraction of the peak, as the file has it, and what the slowest of all is slower by. */
+/* Returns a fraction of the peak as the file has it, divided by the slowness of the slowest accelerator of all. */
 static struct tsim_amount of_slowest(struct tsim_term_recorder *r, const struct tsim_accelerator *a, const char *key,
                                      double of_mean, double own) {
     struct tsim_amount own_frac = {.value = own};
@@ -125,7 +126,7 @@ double tsim_memory_rate(const struct tsim_accelerator *a) {
 
 /* ---- products ---- */
 
-/* A product and what it runs on. */
+/* A product, and the accelerator on which it runs. */
 struct product {
     struct tsim_amount batch, m, n, k;
     struct tsim_amount units, unit_rate, depth;
@@ -153,7 +154,8 @@ static struct tsim_amount in_whole(struct tsim_term_recorder *r, const char *nam
                          TSIM_PARTS(what, tsim_inverse(size)));
 }
 
-/* Tile-times until the last unit is done, in units of one whole-depth tile, where the depth is split so often. */
+/* Returns the time until the last unit is done, in units of one tile of the whole depth, if the depth is split so
+ * often. */
 static struct tsim_amount split_waves(struct tsim_term_recorder *r, struct tsim_amount tiles, struct tsim_amount units,
                                       double split) {
     if (split == 1)
@@ -201,7 +203,7 @@ static struct tsim_amount times_waves(struct tsim_term_recorder *r, struct tsim_
     return tsim_product(r, "on the matrix units", "waves x time of a tile", TSIM_TIME_S, TSIM_PARTS(waves, tile));
 }
 
-/* Arrays that keep weights, m cut into so many strips. */
+/* Returns the time on arrays that keep weights, with m cut into so many strips. */
 static struct tsim_amount strips_time(struct tsim_term_recorder *r, const struct product *p, double side,
                                       double n_strips) {
     struct tsim_amount across = constant(r, "side of an array", side, TSIM_COUNT),
@@ -218,8 +220,8 @@ static struct tsim_amount strips_time(struct tsim_term_recorder *r, const struct
                                    tsim_inverse(p->unit_rate)));
 }
 
-/* Returns the time on an array in which the weights stay, with as many strips as fill the units best; see the
- * header. */
+/* Returns the time on an array in which the weights stay, with the number of strips that fills the units best (see the
+ * header). */
 static struct tsim_amount weights_stay(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                        struct product *p) {
     double side = (double)a->array_side, best_s = HUGE_VAL, best_strips = 1;
@@ -248,7 +250,7 @@ static struct tsim_amount outputs_stay(struct tsim_term_recorder *r, const struc
                                    tsim_inverse(p->unit_rate)));
 }
 
-/* Returns the best of the tiles that libraries have kernels for. */
+/* Returns the time with the best of the tiles for which libraries have kernels. */
 static struct tsim_amount in_tiles(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                    enum tsim_precision precision, struct product *p) {
     double best_s = HUGE_VAL, k = p->k.value;
@@ -260,7 +262,8 @@ static struct tsim_amount in_tiles(struct tsim_term_recorder *r, const struct ts
         const struct tile *tile = &TILES[i];
         struct tsim_amount tiles = tiles_of(NULL, p, tile->m, tile->n);
         struct tsim_amount tile_s = tile_time(NULL, p, tile->m, tile->n, is_alike ? 1 : tile->efficiency_frac);
-        if (tiles.value / p->units.value * tile_s.value * (1 - ROUNDING) >= best_s) /* no number of waves is better */
+        /* No number of waves can be better. */
+        if (tiles.value / p->units.value * tile_s.value * (1 - ROUNDING) >= best_s)
             continue;
         double time_s = times_waves(NULL, waves_of(NULL, tiles, p->units, k), tile_s).value;
         best = time_s < best_s ? i : best;
@@ -286,27 +289,28 @@ double tsim_gemm_s(const struct tsim_accelerator *a, enum tsim_precision precisi
     return gemm(NULL, a, precision, batch, m, n, k).value;
 }
 
-/* Blocks of 32 elements share a scale in MXFP8, and are 16 bytes in NVFP4. */
+/* Returns the elements to which rows are aligned. Blocks of 32 elements share a scale in MXFP8, and blocks have 16
+ * bytes in NVFP4. */
 static double aligned_elements(enum tsim_precision precision) {
     bool has_blocks = precision == TSIM_MXFP8 || precision == TSIM_NVFP4;
     return has_blocks ? 32 : LOAD_BYTES / tsim_operand_bytes(precision);
 }
 
-/* Operands lie in memory as features of tokens: of y = x W the rows are n and k long, of W's gradient m and n. fp32
- * products do without matrix units. */
+/* Returns whether a product's operands are aligned. They lie in memory as features of tokens: with y = x W the rows are
+ * n and k long, for the gradient of W they are m and n long. fp32 products do without matrix units. */
 static bool is_aligned(const struct tsim_op *op) {
     double step = aligned_elements(op->precision), other = op->is_weight_gradient ? op->m : op->k;
     return op->is_padded || op->precision == TSIM_FP32 || (fmod(op->n, step) == 0 && fmod(other, step) == 0);
 }
 
-/* Sums stay in the matrix units' fewer bits in forward products alone (Transformer Engine's recipes, fp8_gemm_dgrad and
- * _wgrad; torchao's float8; XLA), and in none with scales of blocks (its Float8BlockScaling; DeepSeek-V3, section
- * 3.3.2). */
+/* Returns whether sums are promoted. They stay in the matrix units' fewer bits only in forward products (Transformer
+ * Engine's recipes, fp8_gemm_dgrad and _wgrad; torchao's float8; XLA), and in none with scales of blocks (its
+ * Float8BlockScaling; DeepSeek-V3, section 3.3.2). */
 static bool is_promoted(const struct tsim_software *software, const struct tsim_op *op) {
     return op->precision == TSIM_FP8 && (op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK);
 }
 
-/* Returns the time of a convolution whose groups are joined: so many of them share one product, on its diagonal. */
+/* Returns the time of a convolution whose groups are joined: `joined` of them share one product, on its diagonal. */
 static struct tsim_amount joined_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                       enum tsim_precision precision, const struct tsim_op *op, double joined) {
     double products = op->batch / op->groups * ceil(op->groups / joined), m = op->m, k = op->k;
@@ -314,8 +318,8 @@ static struct tsim_amount joined_time(struct tsim_term_recorder *r, const struct
     return gemm(r, a, precision, products, m, op->n * joined, k);
 }
 
-/* A convolution in groups runs as the fastest of: so many groups a product, up to all, which is the convolution without
- * groups; and of a depthwise one the vector units. */
+/* Returns the time of a convolution in groups, the least of: so many groups a product, up to all, which is the
+ * convolution without groups; and, if it is depthwise, the vector units. */
 static struct tsim_amount grouped_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                        enum tsim_precision precision, const struct tsim_op *op) {
     double vector_s = op->is_depthwise ? op->flops / a->vector_flops_per_s : HUGE_VAL, best_s = vector_s, best = 0;
@@ -396,7 +400,7 @@ static double tile_queries(const struct tsim_accelerator *a) {
     return a->nccl_generation == TSIM_BLACKWELL ? FLASH_BLACKWELL_TILE_QUERIES : FLASH_TILE_QUERIES;
 }
 
-/* Tells whether a causal forward pass has so few heads that it waits for its longest tile; see the header. */
+/* Returns whether a causal forward pass has so few heads that it waits for its longest tile (see the header). */
 static bool has_last_tile(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     return op->causal && !op->is_gradient && !is_first_generation(kernel);
 }
@@ -410,9 +414,9 @@ static struct tsim_amount last_tile(struct tsim_term_recorder *r, const struct t
                                    tsim_inverse(shape(r, "queries of all heads", op->queries))));
 }
 
-/* A tile of queries meets the keys of all of its windows, which are longer together than each by the tile. All tiles
- * are alike, so the ramp is that of attention to all keys. Causal attention takes the same, within a few tokens, as a
- * window as long as the sequence. */
+/* Returns the slowdown of windows. A tile of queries meets the keys of all of its windows, which together are longer
+ * than each by the tile. All tiles are alike, so the ramp is that of attention to all keys. Causal attention takes the
+ * same, within a few tokens, as a window as long as the sequence. */
 static struct tsim_amount window_slowdown(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                           enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     struct tsim_amount more =
@@ -426,9 +430,9 @@ static struct tsim_amount window_slowdown(struct tsim_term_recorder *r, const st
                                                                                 op->window_keys))))));
 }
 
-/* Returns the factor that the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence:
- * one kernel is causal over its own, of the others half attend from all of them to half a piece, half from half of them
- * to a whole one. */
+/* Returns the factor that the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence.
+ * One kernel is causal over them; of the others half attend from all of them to half a piece, and half from half of
+ * them to a whole piece. */
 static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                          enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     if (op->window_keys > 0)
@@ -469,7 +473,7 @@ static struct tsim_amount head_dim_factor(struct tsim_term_recorder *r, const st
     bool is_wide = op->head_dim > FLASH_REFERENCE_HEAD_DIM && tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN;
     if (is_wide && a->wide_heads_frac > 0)
         return tsim_of_accelerator(r, a, "efficiency.attention.wide_heads", a->wide_heads_frac, TSIM_FRACTION);
-    if (is_first_generation(kernel)) /* Triton's was not measured apart by head dimension */
+    if (is_first_generation(kernel)) /* Triton's was not measured for each head dimension */
         return constant(r, "factor of the head dimension",
                         !is_small    ? 1
                         : op->causal ? FLASH1_CAUSAL_SMALL_HEAD_FACTOR
@@ -486,7 +490,7 @@ static struct tsim_amount head_dim_factor(struct tsim_term_recorder *r, const st
                                             TSIM_FRACTION)));
 }
 
-/* Both passes together take as long as with one rate. */
+/* Returns the factor of one direction, with which both passes together take as long as with one rate. */
 static double direction_factor(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     if (kernel == TSIM_ATTENTION_FLASH1) /* not measured apart */
         return 1;
@@ -501,7 +505,7 @@ static double fp8_ratio(const struct tsim_accelerator *a, enum tsim_attention_ke
     return is_known ? a->fp8_attention_ratio : 1;
 }
 
-/* The ramp is a time: it is as long in fp8 as in 16 bits. */
+/* Returns the time of flash attention. The ramp is a time, as long in fp8 as in 16 bits. */
 static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                      const struct tsim_software *software, const struct tsim_op *op) {
     enum tsim_attention_kernel kernel = software->attention_kernel;
@@ -526,7 +530,7 @@ static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct 
 
 /* ---- the power limit ---- */
 
-/* The kernel draws this at a relative clock, of the same range. */
+/* Returns the power that the kernel draws at a relative clock, as a part of the range. */
 static double drawn_frac(const struct tsim_accelerator *a, double matrix_s, double memory_s, double clock) {
     double slowed_s = matrix_s / clock, time_s = fmax(slowed_s, memory_s);
     double busy = slowed_s / time_s, fixed = (1 - a->power_compute_frac) * busy;
@@ -583,7 +587,8 @@ static struct tsim_amount memory_time(struct tsim_term_recorder *r, const struct
                         TSIM_PARTS(bytes, tsim_inverse(tsim_memory_rate_recorded(r, a))));
 }
 
-/* Instructions of kernels that work on one element at a time. Schedulers of others than NVIDIA's were not measured. */
+/* Returns the time of the instructions of kernels that work on one element at a time. Schedulers of other makers than
+ * NVIDIA were not measured. */
 static struct tsim_amount issue_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                      const struct tsim_op *op) {
     if (!(op->issued > 0 && a->compute_capability > 0 && a->clock_hz > 0))
@@ -596,7 +601,7 @@ static struct tsim_amount issue_time(struct tsim_term_recorder *r, const struct 
                         TSIM_PARTS(shape(r, "instructions, element by element", op->issued), tsim_inverse(rate)));
 }
 
-/* A product waits for this at the ends of its tiles, where they add to a sum in memory. */
+/* Returns the time for which a product waits at the ends of its tiles, if they add to a sum in memory. */
 static struct tsim_amount accumulation_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                             const struct tsim_op *op) {
     if (!(op->sum_bytes > 0 && a->accumulation_exposed_frac > 0))

@@ -1,18 +1,19 @@
-/* Experts in place of the feed-forward block: where tokens go, there and back. Symbols beside those of local_shape.c, per tensor rank: E experts, k of them
- * for each token, n expert ranks with E/n experts each, g imbalance of the slowest one.
+/* Experts in place of the feed-forward block: where tokens go, there and back. The symbols are those of local_shape.c
+ * and, for each tensor rank: E experts, of which each token picks k; n expert ranks with E/n experts each; g, the
+ * imbalance of the slowest rank.
  *
  * A rank routes and sends its own tokens: its shard ts with sequence parallelism, all t without (then every tensor rank
- * routes all of them, and keeps to the tensor rank of its own number). Its experts get rows: g t k where tensor ranks
- * divide each expert, which is ffn_hidden / tp wide; g ts k where they do not (expert_tensor 1).
+ * routes all of them, and exchanges with the tensor ranks of its own number). Its experts get g t k rows if tensor
+ * ranks divide each expert, which is then ffn_hidden / tp wide, and g ts k rows if they do not (expert_tensor 1).
  *
- * Forward: router, permutation by destination, all-to-all, (sorting by expert, where a rank has several), products of
- * all local experts at once, and all of it back, weighted and summed over the k experts. Where tensor ranks divide each
+ * Forward: router, permutation by destination, all-to-all, sorting by expert (if a rank has several), products of all
+ * local experts at once, and all of it back, weighted and summed over the k experts. If tensor ranks divide each
  * expert, the rows are gathered over them before the first product and scattered after the second (sequence
- * parallelism), or the partial sums are reduced at the end, k times less (without). By width (`expert_dispatch`;
- * Megatron-Core to 0.9, MoEAlltoAllTokenDispatcher, since then alltoall_seq) the tensor ranks exchange their shards of
- * whole tokens for h / tp of all of them before anything is permuted, and back at the end.
+ * parallelism), or the partial sums are reduced at the end, which are k times fewer (without). By width
+ * (`expert_dispatch`; Megatron-Core to 0.9, MoEAlltoAllTokenDispatcher, since then alltoall_seq) the tensor ranks
+ * exchange their shards of whole tokens for h / tp of all tokens before anything is permuted, and back at the end.
  *
- * The router's weights are applied to the activation, so what the experts give is not kept for the backward pass
+ * The router's weights are applied to the activation, so the experts' results are not kept for the backward pass
  * (Megatron-Core since 0.11). Router scores are fp32.
  *
  * Permutation written out (`expert_permutation`; Megatron-Core to 0.10, transformer/moe/moe_utils.py). Passes over the
@@ -22,23 +23,26 @@
  *   unpermute, back    weights times the gradient (1 + k), the weights' own gradients multiplied out and
  *                      summed (1 + 2k, k), the rows picked again (2k)                                     6k + 2
  *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
- * Fused it is 1 + k each way.
+ *
+ * Fused, each way has 1 + k passes.
  *
  * By products (GShard, Lepikhin et al. 2020, arXiv:2006.16668, algorithm 2; MaxText layers/moe.py, dense_matmul and
- * generate_masks: "BSM,BSEC -> EBCM", "EBCM,BSEC -> BSM") a sample of s tokens has buffers of c = s k capacity_factor rows,
- * and masks of s x c say which token each holds, one of them with the router's weights. Each way is a product of c x h x s,
- * as are its gradients: of the tokens, of the rows, and of the weights, which are summed over the mask.
+ * generate_masks: "BSM,BSEC -> EBCM", "EBCM,BSEC -> BSM") a sample of s tokens has buffers of c = s k capacity_factor
+ * rows, and two masks of s x c that say which token each row holds, one of them with the router's weights. Each way is
+ * a product of c x h x s, and so are the gradients: those of the tokens, of the rows, and of the weights, which are
+ * summed over the mask.
  *
- * With the activation in the products the first writes, beside its result, what the second takes, in fp8 and once more
- * transposed; backward the second's input gradient does so with the gradient of the first's result.
+ * With the activation in the products, the first product also writes what the second takes, in fp8 and once more
+ * transposed. Backward, the second's input gradient does the same with the gradient of the first's result.
  *
  * Limits and last bias written out (`expert_epilogue`; Megatron-Core of 2025, fusions/fused_bias_geglu.py,
- * weighted_bias_quick_geglu_impl, and transformer/moe/experts.py, TEGroupedMLP._apply_bias): PyTorch's kernels on the
- * two halves of each row, which lie apart, and on the router's weights p in fp32, one for each row. An element of a
- * half, and one of the second product's rows:
+ * weighted_bias_quick_geglu_impl, and transformer/moe/experts.py, TEGroupedMLP._apply_bias) are PyTorch's kernels on
+ * the two halves of each row, which lie apart, and on the router's weights p in fp32, one for each row. For an element
+ * of a half, and for one of the second product's rows:
  *   limits             two clamps read and write; both halves joined                        4 + 4 passes
  *   limits, back       three comparisons read it and write a byte, two of them are joined to one (3 bytes); twice where
- *                      it is not limited: byte and gradient read, written; both joined       6 + 3 + 3 + 10 bytes; 4 passes
+ *                      it is not limited: byte and gradient read, written; both joined       6 + 3 + 3 + 10 bytes; 4
+ *                      passes
  *   bias               b p, written in fp32; added to the row, in fp32; experts joined; converted
  *   bias, back         converted to fp32, and back for the row's gradient, which are joined; g p, whose sum over the
  *                      rows is the bias's (below); g b, summed over the row for p */
@@ -49,11 +53,11 @@
 
 #include <math.h>
 
-/* Kernels of routing (softmax or sigmoid, top-k, the auxiliary loss, counting and sorting of destinations), as written
- * out in PyTorch and fused (Transformer Engine's fused_router and permutation; moe_utils.py). */
+/* The number of kernels of routing (softmax or sigmoid, top-k, the auxiliary loss, counting and sorting of
+ * destinations), written out in PyTorch and fused (Transformer Engine's fused_router and permutation; moe_utils.py). */
 #define ROUTING_KERNELS 12.0
 #define ROUTING_KERNELS_FUSED 5.0
-/* Kernels of the permutations above, the two sorts of the destinations with the first. */
+/* The number of kernels of the permutations above; the first has the two sorts of the destinations. */
 #define PERMUTE_KERNELS 3.0
 #define UNPERMUTE_KERNELS 4.0
 #define UNPERMUTE_BACK_KERNELS 4.0
@@ -69,7 +73,7 @@ struct experts {
     struct tsim_op_shape grouped; /* one local expert's product; `groups` of them */
 };
 
-/* The share of all experts that at least one of so many tokens picks; weights of the others are not read. */
+/* Returns the share of all experts that at least one of so many tokens picks; weights of the others are not read. */
 static double met_frac(const struct tsim_experts *e, double tokens) {
     return 1 - pow(1 - (double)e->active / (double)e->count, tokens);
 }
@@ -89,7 +93,7 @@ static struct experts experts_of(const struct tsim_op_shape *z) {
     x.rows = x.imbalance * tokens * x.active;
     x.grouped.groups = fmax(x.count / x.ranks * met_frac(e, tokens * x.ranks), 1);
     x.grouped.t = x.rows / x.grouped.groups;
-    x.grouped.tp = 1; /* its gathers and reductions are of rows, below */
+    x.grouped.tp = 1; /* its gathers and reductions are those of rows, below */
     x.grouped.sequence_parallel = false;
     return x;
 }
@@ -106,22 +110,24 @@ static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, c
     op->overlap = z->scenario->parallelism.overlap.expert ? TSIM_CONCURRENT_PASS : TSIM_EXPOSED;
 }
 
-/* DeepSeek dispatch what their products take (DeepSeek-AI 2024, section 3.3.2), forward rows and backward the gradients
- * of results; Megatron-Core sends activations, with DeepEP's kernels as well (transformer/moe/fused_a2a.py). */
+/* Returns the bytes of what is dispatched. DeepSeek dispatch what their products take (DeepSeek-AI 2024, section
+ * 3.3.2): rows forward, gradients of results backward. Megatron-Core sends activations, with DeepEP's kernels as well
+ * (transformer/moe/fused_a2a.py). */
 static double dispatched_bytes(const struct tsim_op_shape *z) {
     return z->software->fp8_dispatch ? z->linear_bytes : z->element_bytes;
 }
 
-/* Rows from the order of senders to that of experts, or back. DeepEP's copies land in order. */
+/* Adds the sort of rows from the order of senders to that of experts, or back. DeepEP's copies arrive in order. */
 static void sort_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                       const char *name) {
     if (x->ranks > 1 && x->grouped.groups > 1)
         elementwise(list, name, x->imbalance * x->own * x->active * z->h, 2 * z->element_bytes, 1);
 }
 
-/* Products in fp8 take whole 16 rows of an expert. Transformer Engine's modules copy the rows to where they are, and
- * the results back (Megatron-Core, transformer/moe/experts.py, TEGroupedMLP: fp8_padding, fp8_unpadding). Buffers of a
- * capacity are laid out so to begin with, and so are what DeepEP's kernels bring. */
+/* Adds the padding of rows: products in fp8 take a multiple of 16 rows of an expert. Transformer Engine's modules copy
+ * the rows to their places, and the results back (Megatron-Core, transformer/moe/experts.py, TEGroupedMLP: fp8_padding,
+ * fp8_unpadding). Buffers of a capacity are laid out in this way from the beginning, and so are the rows that DeepEP's
+ * kernels bring. */
 static void pad_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                      const char *name) {
     bool is_laid_out = z->model->experts.capacity_factor > 0 || z->software->expert_dispatch == TSIM_DISPATCH_PER_NODE;
@@ -129,8 +135,8 @@ static void pad_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, c
         elementwise(list, name, x->rows * z->h, 2 * z->element_bytes, 1);
 }
 
-/* Exchanges whole tokens of each tensor rank for a slice of the width of all tokens, or back (dispatch by width). A
- * rank's part of each token that it sends or gets has to be copied out of its rows, or into them. */
+/* Exchanges whole tokens of each tensor rank for a slice of the width of all tokens, or back (dispatch by width). The
+ * part of each token that a rank sends or gets is copied out of the token's row, or into it. */
 static void swap_widths(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                         const char *name) {
     if (!x->by_width)
@@ -139,8 +145,9 @@ static void swap_widths(struct tsim_op_list *list, const struct tsim_op_shape *z
     tensor_collective(list, name, TSIM_OP_ALL_TO_ALL, x->own * z->h * z->element_bytes, TSIM_EXPOSED);
 }
 
-/* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. By width each rank has
- * a part of every row: what is gathered is copied into whole rows, and these apart before they are scattered. */
+/* Gathers rows of all tensor ranks before a product, and sums them back to shards after one. By width each rank has a
+ * part of every row: what is gathered is copied into whole rows, and these are copied apart before they are
+ * scattered. */
 static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                       const char *name, bool scatters) {
     if (!x->divided || !z->sequence_parallel)
@@ -151,7 +158,8 @@ static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, 
                       x->rows * z->h * z->element_bytes, TSIM_EXPOSED);
 }
 
-/* One expert after another leaves a tensor each, forward the results and backward the gradients of the rows. */
+/* Joins the tensors that experts which run one after another leave: the results forward, and the gradients of the rows
+ * backward. */
 static void join_experts(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
     if (z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL && x->grouped.groups > 1)
         elementwise(list, "join experts", x->rows * z->h, 2 * z->element_bytes, 1);
@@ -170,26 +178,27 @@ static double rows_of_sample(const struct tsim_op_shape *z, const struct experts
     return (double)z->scenario->training.sequence_length * x->active * z->model->experts.capacity_factor;
 }
 
-/* One product a sample: tokens or their gradients into buffers (`fills`), or back. */
+/* Adds a product for each sample that moves tokens or their gradients into buffers (`fills`), or back. */
 static void mask_product(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                          const char *name, bool fills) {
     double s = (double)z->scenario->training.sequence_length, rows = rows_of_sample(z, x), e = z->element_bytes;
     batched(gemm(list, name, z->attention_precision, fills ? rows : s, z->h, fills ? s : rows, e, e), x->own / s);
 }
 
-/* Two masks, one with the router's weights and one of bits in bytes. */
+/* Adds the making of two masks, one with the router's weights and one of bits in bytes. */
 static void masks(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
     elementwise(list, "masks", x->own * rows_of_sample(z, x), z->element_bytes + 1, 1);
 }
 
-/* The gradient of the router's weights: products of rows and gradients, summed over each expert's part of the mask. */
+/* Adds the gradient of the router's weights: products of rows and gradients, summed over each expert's part of the
+ * mask. */
 static void masks_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
     double s = (double)z->scenario->training.sequence_length, rows = rows_of_sample(z, x), e = z->element_bytes;
     batched(gemm(list, "masks, gradient", z->attention_precision, s, rows, z->h, e, e), x->own / s);
     elementwise(list, "masks, sum", x->own * rows, e, 1);
 }
 
-/* Passes and kernels where it is written out. */
+/* Adds a permutation, with its passes and kernels if it is written out. */
 static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                         const char *name, bool fills, double passes, double kernels) {
     bool fused = is_permutation_fused(z);
@@ -200,10 +209,10 @@ static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z
     elementwise(list, name, x->own * z->h, (fused ? 1 + x->active : passes) * z->element_bytes, fused ? 1 : kernels);
 }
 
-/* A graph of the whole step cannot ask the host how many rows an expert has. Megatron-Core of 2026 then takes cuDNN's
- * grouped products, which find the counts on the device, apply the activation and quantize what the next product takes
- * (transformer/moe/experts.py, use_transformer_engine_op_fuser; NVTE_CUTEDSL_FUSED_GROUPED_MLP). They exist for
- * MXFP8. */
+/* Returns whether the grouped products apply the activation. A graph of the whole step cannot ask the host how many
+ * rows an expert has. Megatron-Core of 2026 then takes cuDNN's grouped products, which find the counts on the device,
+ * apply the activation and quantize what the next product takes (transformer/moe/experts.py,
+ * use_transformer_engine_op_fuser; NVTE_CUTEDSL_FUSED_GROUPED_MLP). They exist for MXFP8. */
 static bool is_activation_in_products(const struct tsim_op_shape *z) {
     return z->software->fusion == TSIM_FUSION_TE && z->software->cuda_graphs == TSIM_GRAPHS_STEP &&
            z->software->expert_products == TSIM_PRODUCTS_GROUPED && z->linear_precision == TSIM_MXFP8 &&
@@ -232,7 +241,7 @@ static void limits_backward(struct tsim_op_list *list, const struct tsim_op_shap
     elementwise(list, "join expert limits", of_halves, 3 + 4 * e, 2);
 }
 
-/* Each expert has kernels of its own but for those that join and convert all rows. */
+/* Each expert has kernels of its own, except for those that join and convert all rows. */
 static void last_bias_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
     double of_rows = x->rows * z->h, e = z->element_bytes, experts = x->grouped.groups;
     if (!(z->model->bias && is_epilogue_written_out(z)))
@@ -253,10 +262,10 @@ static void last_bias_backward(struct tsim_op_list *list, const struct tsim_op_s
     elementwise(list, "join expert rows", of_rows, (4 + e) + 2 * e, experts + 1);
 }
 
-/* The host asks how many rows each expert has, and launches the rest only when the tokens have been routed
- * (Megatron-Core, transformer/moe/token_dispatcher.py: cuda_sync_point; DeepEP's dispatch waits for its notification,
- * HybridEP's for the stream). Nobody asks where each expert has a buffer of a fixed length, or a graph holds the whole
- * step. */
+/* Returns whether the host must ask how many rows each expert has. It then launches the rest only when the tokens have
+ * been routed (Megatron-Core, transformer/moe/token_dispatcher.py: cuda_sync_point; DeepEP's dispatch waits for its
+ * notification, HybridEP's for the stream). It need not ask if each expert has a buffer of a fixed length, or a graph
+ * holds the whole step. */
 static bool lengths_vary(const struct tsim_op_shape *z) {
     return z->model->experts.capacity_factor <= 0 && z->software->cuda_graphs != TSIM_GRAPHS_STEP;
 }
@@ -360,7 +369,7 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
         list, &x.grouped, TSIM_PRODUCT_DOWN,
         &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
     bool is_in_products = is_activation_in_products(z);
-    if (is_in_products) { /* reads what the activation took, writes its gradient quantized in place of 16 bits */
+    if (is_in_products) { /* reads what the activation took, and writes its gradient quantized in place of 16 bits */
         double up = tsim_model_up_products(z->model) * x.f;
         input_gradient(list, first)->bytes +=
             x.rows * up * e + quantized_twice_bytes(z, x.rows * up) - x.rows * x.f * e;
@@ -390,7 +399,7 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
 
 /* ---- the layer ---- */
 
-/* Shared experts are one block of their widths together (DeepSeek-AI 2024, arXiv:2401.06066; Megatron-Core replicates
+/* Shared experts are one block with their widths added up (DeepSeek-AI 2024, arXiv:2401.06066; Megatron-Core replicates
  * them over the expert group). */
 static struct tsim_op_shape shared_shape(const struct tsim_op_shape *z) {
     struct tsim_op_shape shared = *z;
@@ -430,8 +439,8 @@ double tsim_expert_rows(const struct tsim_op_shape *z) {
     return z->model->experts.count > 0 ? experts_of(z).rows : 0;
 }
 
-/* Keeps, of the shared experts, what a feed-forward block keeps; of the others the router's scores and, for each row,
- * the input and the inner tensors. */
+/* Keeps for the shared experts what a feed-forward block keeps, and for the others the router's scores and, for each
+ * row, the input and the inner tensors. */
 static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     struct tsim_op_shape shared = shared_shape(z);
     tsim_keep_ffn(z, "shared experts: inner tensors", shared.f, parts, kept);

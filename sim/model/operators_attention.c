@@ -5,24 +5,24 @@
 
 #include <math.h>
 
-/* Standard attention materializes the scores: what each pass over them moves, per score. */
+/* Standard attention writes the scores to memory. These return the bytes that the passes over them move, per score. */
 static double softmax_forward_bytes(const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     if (z->software->attention_kernel == TSIM_ATTENTION_UNFUSED)
         return 2 * e + (2 * e + 1) + (e + 4) + 8 + (4 + e); /* scale, mask, to fp32, softmax, back */
-    /* Scale, mask and softmax in one kernel; a causal one reads the lower triangle alone and writes the square
+    /* Scale, mask and softmax are one kernel; a causal one reads only the lower triangle and writes the square
      * (Megatron-LM, scaled_upper_triang_masked_softmax.h). */
     return (z->causal ? 1.5 : 2) * e;
 }
 
-/* A learned bias of each score is one for all samples of the micro-batch. */
+/* Returns the bytes of a learned bias of each score, which is the same for all samples of the micro-batch. */
 static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) {
     return z->is_biased ? z->s / z->cp * z->sk * z->heads * bytes_per_score : 0;
 }
 
-/* Returns the part of the square of scores that a flash kernel works on: half where tokens attend to earlier ones. In a
- * window of w tokens, itself among them, the first w - 1 of s tokens meet fewer: w (1 - w / 2s) of s keys in the mean;
- * in one to both sides the tokens at both ends: w (1 - w / 4s). Within a chunk of w the mean is half. */
+/* Returns the part of the square of scores on which a flash kernel works: half if tokens attend to earlier ones. In a
+ * window of w tokens, itself included, the first w - 1 of s tokens meet fewer: w (1 - w / 2s) of s keys in the mean. In
+ * a window to both sides the tokens at both ends do: w (1 - w / 4s). Within a chunk of w the mean is half. */
 static double scores_frac(const struct tsim_op_shape *z) {
     double frac = z->window / z->sk;
     if (z->window == 0)
@@ -32,14 +32,15 @@ static double scores_frac(const struct tsim_op_shape *z) {
     return frac * (1 - frac / (z->causal ? 2 : 4));
 }
 
-/* Chunks are short sequences. */
+/* Sets the keys of a flash kernel; chunks are short sequences. */
 static void set_keys(const struct tsim_op_shape *z, struct tsim_op *op) {
     op->sequence = z->window > 0 ? z->window : z->sk;
     op->window_keys = z->window > 0 && !z->is_chunk ? z->sk * scores_frac(z) : 0;
 }
 
-/* Few queries meet a cache of keys and values. Latent attention meets the latent vectors as they are: the projection up of
- * keys goes to the queries, that of values to the result, with as many FLOPs (DeepSeek-V2, section 2.1.2). */
+/* Adds the core for few queries that meet a cache of keys and values. Latent attention meets the latent vectors as they
+ * are: the projection up of keys goes to the queries, and that of values to the result, with as many FLOPs
+ * (DeepSeek-V2, section 2.1.2). */
 static void core_of_cache(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     const struct tsim_latent *latent = &z->model->latent;
     bool is_latent = latent->kv_rank > 0;
@@ -79,7 +80,7 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->sk, dk, e, e), z->b * z->heads);
         if (z->is_biased)
             elementwise(list, "attention bias", 1, scores * 2 * e + bias_bytes(z, e), 1);
-        /* A line's bias of each position is written out for all scores, and read by the product that adds to it
+        /* ALiBi's bias of each position is written out for all scores, and read by the product that adds to it
          * (torch.baddbmm with beta: bigscience-workshop/Megatron-DeepSpeed, megatron/model/transformer.py). */
         if (z->model->position == TSIM_POSITION_ALIBI)
             elementwise(list, "attention bias", scores, 2 * e, 1);
@@ -93,15 +94,16 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     mark_part(list, first, TSIM_RECOMPUTE_ATTENTION);
 }
 
-/* A sink adds to the sum of each row's exponentials, in the same kernel; its gradient is a sum over the rows of their
- * statistics, two of fp32. */
+/* Adds the gradients of sinks. A sink adds to the sum of each row's exponentials, in the same kernel; its gradient is a
+ * sum over the rows of their two fp32 statistics. */
 static void sinks_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->model->sinks && !tsim_is_frozen(z->scenario))
         elementwise(list, "attention sinks, gradient", z->t * z->heads, 2 * 4, 1)->is_weight_gradient = true;
 }
 
-/* The forward pass has two products. The backward pass makes the scores again and has four more; two kernels each make
- * the scores and their gradients (JAX, splash_attention_kernel.py: dkv and dq, unless use_fused_bwd_kernel). */
+/* Returns the FLOPs of a backward pass over those of a forward pass. The forward pass has two products. The backward
+ * pass makes the scores again and has four more products; two kernels each make the scores and their gradients (JAX,
+ * splash_attention_kernel.py: dkv and dq, unless use_fused_bwd_kernel). */
 static double backward_over_forward(const struct tsim_op_shape *z) {
     return (z->software->splits_attention_backward ? 7 : 5) / 2.0;
 }
@@ -140,7 +142,7 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
     bool unfused = z->software->attention_kernel == TSIM_ATTENTION_UNFUSED;
     elementwise(list, "attention softmax", scores,
                 unfused ? (e + 4) + 12 + (4 + e) + (2 * e + 1) + 2 * e : (z->causal ? 2 : 3) * e, unfused ? 5 : 1);
-    if (z->is_biased && !tsim_is_frozen(z->scenario)) /* its gradient is the sum over the samples */
+    if (z->is_biased && !tsim_is_frozen(z->scenario)) /* the bias' gradient is the sum over the samples */
         elementwise(list, "attention bias gradient", 1, scores * e + bias_bytes(z, 4), 1);
     batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->sk, e, e), products);
     batched(gemm(list, "attention scores, dK", precision, z->sk, dk, sq, e, e), products);
@@ -148,11 +150,11 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
     tsim_op_context_after_backward(list, z);
 }
 
-/* Returns the passes over the rotated parts, per element. Written out: two products and a half negated (element by
- * element, below), both halves joined and a sum; backward the same two and a half, each half's gradient copied into
- * zeros of the whole, both added, and to the other product's. Complex numbers of fp32, which compilers leave as they
- * are: converted, multiplied, converted. Matrices of 2 x 2 in fp32: converted, multiplied by both columns, summed,
- * converted. */
+/* Returns the bytes of the passes over the rotated parts, per element. Written out: two products and a half negated
+ * (element by element, below), both halves joined and a sum; backward the same two and a half, each half's gradient
+ * copied into zeros of the whole, both added, and added to the other product's. As complex numbers of fp32, which
+ * compilers leave as they are: converted, multiplied, converted. As matrices of 2 x 2 in fp32: converted, multiplied by
+ * both columns, summed, converted. */
 static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
     double e = z->element_bytes;
     switch (z->software->rotary) {
@@ -167,7 +169,7 @@ static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
     return (is_backward ? 4 + 3 + 3 : 2 + 3) * e;
 }
 
-/* Both products, whose tables are repeated for the heads, and the half negated, which lies apart. */
+/* Adds both products, whose tables are repeated for the heads, and the negation of a half, which lies apart. */
 static void rotary_element_by_element(struct tsim_op_list *list, const char *name, double elements, double e) {
     issuing(elementwise(list, name, elements, (2 + 2 + 1) * e, 3), 2.5 * elements * ISSUED_PLACES);
 }
@@ -184,7 +186,7 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
                                 z->software->fusion == TSIM_FUSION_COMPILE));
     if (z->model->position != TSIM_POSITION_ROPE)
         return;
-    if (z->model->latent.kv_rank > 0) /* rotated parts alone; keys are put together from both: read and written */
+    if (z->model->latent.kv_rank > 0) /* only rotated parts; keys are put together from both parts: read and written */
         width = 2 * z->heads * (double)z->model->latent.rope_dim + z->key;
     if (fused) {
         elementwise(list, name, z->t * width, 2 * z->element_bytes, 1);
@@ -212,8 +214,8 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
     qkv->joined[1] = z->key;
     qkv->joined[2] = z->value;
     tsim_op_adapters_forward(list, z, TSIM_PRODUCT_QKV);
-    /* Megatron-LM adds the bias after the product (LinearWithGradAccumulationAndAsyncCommunication); others have the
-     * product's kernel add it. That of the other layers goes into the kernels that follow them. */
+    /* Megatron-LM adds the bias after the product (LinearWithGradAccumulationAndAsyncCommunication); others let the
+     * product's kernel add it. The bias of other layers is added by the kernels that follow them. */
     if ((z->model->bias || z->model->qkv_bias) && z->software->fusion == TSIM_FUSION_MEGATRON)
         elementwise(list, "attention qkv, bias", z->t * (z->query + z->key + z->value), 2 * e, 1);
     tsim_op_head_norms_forward(list, z);
@@ -225,8 +227,9 @@ static double expanded_width(const struct tsim_op_shape *z) {
     return z->key - z->heads * (double)z->model->latent.rope_dim + z->value;
 }
 
-/* Lists attention by way of latent vectors: projections down and the norms of what they give on each rank's own tokens, whole
- * on every tensor rank; projections up over the tensor ranks, after the (short) latents are gathered. */
+/* Lists attention by way of latent vectors. Projections down, and the norms of their results, work on each rank's own
+ * tokens, whole on every tensor rank; projections up are divided over the tensor ranks, after the (short) latents are
+ * gathered. */
 static void project_latent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     const struct tsim_latent *latent = &z->model->latent;
     double e = z->element_bytes, le = z->linear_bytes, query_rank = (double)latent->query_rank,
@@ -352,13 +355,14 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
 
 /* ---- parameters ---- */
 
-/* A norm has a scale, a layer norm a shift as well, a plain one neither. */
+/* Returns the parameters of a norm: it has a scale, a layer norm also a shift, and a plain one neither. */
 double tsim_count_norm(const struct tsim_model *m) {
     static const double VECTORS[] = {[TSIM_NORM_LAYERNORM] = 2, [TSIM_NORM_RMSNORM] = 1, [TSIM_NORM_PLAIN] = 0};
     return VECTORS[m->norm] * (double)m->hidden;
 }
 
-/* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */
+/* Counts attention's parameters. Queries, and keys with values, come from the residual stream, or from latent vectors
+ * that have a norm of their own. */
 void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_parameters *p) {
     double h = (double)m->hidden, bias = m->bias ? 1 : 0, qkv_bias = m->bias || m->qkv_bias ? 1 : 0,
            heads = (double)m->heads, d = (double)m->head_dim;
@@ -377,7 +381,7 @@ void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_paramete
 
 /* ---- mixers ---- */
 
-/* 2 Q + 2 V FLOPs for each head and key, with queries of dimension Q and values of V. */
+/* Returns 2 Q + 2 V FLOPs for each head and key, with queries of dimension Q and values of dimension V. */
 static double core_flops(const struct tsim_model *m, double length) {
     return 2 * (double)m->heads * (tsim_model_key_dim(m) + (double)m->head_dim) * length;
 }
@@ -393,7 +397,7 @@ static void add_matrices(const struct tsim_model *m, double times, struct tsim_m
 
 const struct tsim_mixer tsim_attention_mixer = {ATTENTION, .core_flops = core_flops};
 
-/* A window as long as the sequence is none, nor one as long as a pack's samples. */
+/* Fits the shape to a window. A window as long as the sequence is none, nor is one as long as a pack's samples. */
 static void fit_window(struct tsim_op_shape *z) {
     double window = (double)z->model->attention_window, most = z->window > 0 ? z->window : z->sk;
     if (window >= most)
@@ -413,7 +417,7 @@ static double window_core_flops(const struct tsim_model *m, double length) {
 
 const struct tsim_mixer tsim_window_mixer = {ATTENTION, .fit = fit_window, .core_flops = window_core_flops};
 
-/* An encoder's tokens attend to all others. */
+/* Fits the shape to an encoder, whose tokens attend to all others. */
 static void fit_encoder(struct tsim_op_shape *z) {
     z->causal = false;
 }

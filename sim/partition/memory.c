@@ -64,7 +64,8 @@ static double tokens_of_stacks(const struct tsim_op_shape *stacks, int n) {
     return tokens;
 }
 
-/* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
+/* Returns the activations of one micro-batch in one chunk, without the head's logits, which are a buffer of one
+ * micro-batch at a time. */
 static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                             int32_t chunk) {
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
@@ -94,7 +95,8 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
     return tsim_sum_of(&kept, "kept of a micro-batch by a chunk", "its layers, and the ends of the model", TSIM_BYTES);
 }
 
-/* The head's product waits too: its input and the logits' gradient. */
+/* Returns the bytes that a chunk's weight gradients wait for. The head's product waits, too: its input and the logits'
+ * gradient. */
 static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     struct tsim_op_shape k = tsim_op_shape_last(sc);
     double bytes = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
@@ -107,7 +109,7 @@ static const char *name_of_activations(const struct tsim_scenario *sc) {
     return sc->training.offload.activations_frac > 0 ? "activations, wherever they are" : "memory.activations_bytes";
 }
 
-/* A chunk's passes that are held when the stage holds most. */
+/* Returns what a chunk's passes hold when the stage holds most. */
 static struct tsim_amount held_of_chunk(struct tsim_term_recorder *r, const struct tsim_schedule_shape *shape,
                                         int32_t chunk, int32_t n, struct tsim_amount kept) {
     return tsim_product(
@@ -152,7 +154,7 @@ static struct tsim_amount unequal_peak(struct tsim_term_recorder *r, const struc
     return tsim_sum_of(&all, name_of_activations(sc), "of all chunks", TSIM_BYTES);
 }
 
-/* Equal chunks: the closed form; else the schedule is replayed. */
+/* Returns the stage's peak: by the closed form if chunks are equal, else by replaying the schedule. */
 static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                            int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
@@ -185,13 +187,13 @@ static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const s
 
 /* ---- buffers ---- */
 
-/* Counts what selective recomputation brings back of one layer. */
+/* Returns the bytes that selective recomputation brings back of one layer. */
 static double recomputed_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     return tsim_layer_whole_activation_bytes(sc, part) - tsim_layer_activation_bytes(sc, part);
 }
 
-/* Keys and values of others while a layer attends, and what is sent of the own: a piece each of the ring, all of them
- * gathered, or the own tokens for all heads and all tokens for the own heads. */
+/* Returns the bytes of others' keys and values while a layer attends, and of its own that are sent: a piece of each in
+ * a ring, all of them gathered, or its own tokens for all heads and all tokens for its own heads. */
 static double context_bytes(const struct tsim_scenario *sc, const struct tsim_op_shape *k) {
     double own = k->t * (k->key + k->value) * k->element_bytes;
     if (sc->parallelism.context == 1)
@@ -211,7 +213,7 @@ static double largest_layer_parameters(const struct tsim_scenario *sc, int32_t s
     return tsim_largest_layer(sc, stage, tsim_layer_rank_parameters);
 }
 
-/* Product by product: the most that is held at once going forward, and the largest. */
+/* Returns the most that is held at once going forward if products are gathered one by one, and the largest product. */
 static double held_products(const struct tsim_scenario *sc, double *largest_product) {
     double of[TSIM_N_LAYER_PRODUCTS], most = 0;
     tsim_layer_product_parameters(sc, of);
@@ -226,7 +228,8 @@ static double held_products(const struct tsim_scenario *sc, double *largest_prod
     return most;
 }
 
-/* ZeRO-3: the unit (layer or product) in use and those prefetched, whole, or all where they stay; gradients of one. */
+/* Returns what ZeRO-3 holds whole: the unit (layer or product) in use and those gathered ahead, or all if they stay;
+ * and the gradients of one unit. */
 static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
     bool of_products = tsim_gathers_products(sc);
     double unit = of_products ? 0 : largest_layer_parameters(sc, stage), whole = tsim_stage_parameters(sc, stage);
@@ -236,8 +239,8 @@ static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
            reduced * tsim_gradient_bytes(sc);
 }
 
-/* Product by product, by how much less than that is held while attention's scores have their gradients: then the
- * weights of what attention gives out are in use, and those after it in the backward pass come ahead. */
+/* Returns, for gathers by product, by how much less than that is held while attention's scores have their gradients.
+ * Then the weight of attention's output is in use, and those after it in the backward pass come ahead. */
 static double gathered_less_at_attention(const struct tsim_scenario *sc, int32_t stage) {
     double of[TSIM_N_LAYER_PRODUCTS];
     if (!tsim_gathers_products(sc) || !sc->parallelism.reshard_after_forward)
@@ -253,8 +256,9 @@ static double gathered_less_at_attention(const struct tsim_scenario *sc, int32_t
     return fmax(gathered_bytes(sc, stage) - bytes, 0);
 }
 
-/* ZeRO-2: whole gradients of the layer that is worked on, and beside the passes of the one that is reduced meanwhile
- * (step/groups/stage_group.c, await_bucket). DeepSpeed's buckets are counted with the flat tensors. */
+/* Returns what ZeRO-2 holds before it is reduced: whole gradients of the layer that is worked on, and, beside the
+ * passes, of the one that is being reduced (step/groups/stage_group.c, await_bucket). DeepSpeed's buckets are counted
+ * with the flat tensors. */
 static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->parallelism.zero != 2 || sc->parallelism.data * sc->parallelism.context == 1 ||
         sc->software->flat_bucket_elements > 0)
@@ -266,8 +270,8 @@ static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
     return fmin((sc->parallelism.overlap.gradients ? 2 : 1) * one, all) * tsim_gradient_bytes(sc);
 }
 
-/* Sums the buffers of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's
- * gathered weights. */
+/* Adds the buffers of a layer list: the widest tensor's gradient and what it becomes, what neighbours send, and
+ * ZeRO-3's gathered weights. */
 static void add_listed_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
     struct tsim_term_recorder *r = buffers->recorder;
     int32_t last = (int32_t)sc->parallelism.pipeline - 1;
@@ -282,11 +286,11 @@ static void add_listed_buffers(const struct tsim_scenario *sc, int32_t stage, st
                       tensor(r, "gathered parameters, and the gradients of a unit", gathered_bytes(sc, stage)));
 }
 
-/* Per logit while the loss is computed: the logit and what the loss makes of it. One kernel writes the gradient in the
- * logit's precision, Transformer Engine's over the logit (since 2.0: pytorch/triton/cross_entropy.py). Before that it
- * and Megatron convert to fp32 and work in place; PyTorch's written-out loss keeps log-softmax and has its gradient and
- * that of the chosen logits beside it, all fp32; where it is of a shifted copy the fp32 logits are held as a result as
- * well, and in place of the logits. */
+/* Returns the bytes for each logit while the loss is computed: the logit and what the loss makes of it. One kernel
+ * writes the gradient in the logit's precision, Transformer Engine's over the logit (since 2.0:
+ * pytorch/triton/cross_entropy.py). Before that it and Megatron convert to fp32 and work in place. PyTorch's
+ * written-out loss keeps log-softmax and has its gradient and that of the chosen logits beside it, all fp32. If it is
+ * that of a shifted copy, the fp32 logits are also held as a result, and in place of the logits. */
 static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_shape *k) {
     const struct tsim_software *software = sc->software;
     switch (software->cross_entropy) {
@@ -294,13 +298,13 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_s
         return 16;
     case TSIM_LOSS_FUSED:
         return (software->fusion == TSIM_FUSION_TE ? 1 : 2) * k->element_bytes;
-    case TSIM_LOSS_FUSED_FP32: /* with the copy, which its gradient takes over, and one more that a metric works on */
+    case TSIM_LOSS_FUSED_FP32: /* with the copy, which its gradient takes over, and one more on which a metric works */
         return k->element_bytes + 4 + (software->loss_metrics > 0 ? 4 : 0);
     case TSIM_LOSS_BY_FUSION:
     case TSIM_LOSS_WRITTEN_OUT:
         break;
     }
-    /* In pieces: all logits and log-softmaxes, in 16 bits, and two gradients of a piece. */
+    /* In pieces there are all logits and log-softmaxes, in 16 bits, and two gradients of a piece. */
     if (software->head_tokens > 0)
         return k->element_bytes * (2 + 2 * fmin((double)software->head_tokens / tsim_last_length(sc), 1));
     return k->element_bytes + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
@@ -316,7 +320,7 @@ static double largest_product(const struct tsim_scenario *sc) {
     return largest;
 }
 
-/* Returns what the graph of the micro-batch before holds until the loss of this one. */
+/* Returns what the graph of the micro-batch before holds until this one's loss. */
 static double left_inputs(const struct tsim_scenario *sc, int32_t stage) {
     double bytes = 0;
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
@@ -330,7 +334,8 @@ static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const 
                                             const struct tsim_op_shape *k, const struct tsim_op_shape *first) {
     double widest = tsim_largest_layer(sc, stage, tsim_layer_widest_bytes);
     double core = tsim_largest_layer(sc, stage, tsim_layer_core_bytes);
-    if (tsim_recompute_parts(sc) == TSIM_RECOMPUTE_ATTENTION) /* recomputed, it meets its own, no longer the block's */
+    /* Recomputed activations meet their own gradient, not the block's. */
+    if (tsim_recompute_parts(sc) == TSIM_RECOMPUTE_ATTENTION)
         core *= 2;
     struct tsim_amount inner =
         tsim_largest(r, "of the inner tensor or of attention's core", "the larger of the two", TSIM_BYTES,
@@ -342,7 +347,7 @@ static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const 
         TSIM_PARTS(inner, tensor(r, "of the residual stream", 2 * fmax(k->t, first->t) * k->h * k->element_bytes)));
 }
 
-/* The loss is done with before the backward pass of the layers. */
+/* Returns the bytes of what is worked on. The loss has ended before the backward pass of the layers. */
 static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                         const struct tsim_op_shape *k, const struct tsim_op_shape *first) {
     struct tsim_part_list layer = {.recorder = r};
@@ -395,14 +400,15 @@ static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct ts
     tsim_part_add(buffers, tensor(r, "keys and values of other context ranks", context_bytes(sc, k)));
 }
 
-/* Frameworks that update from flat tensors (DeepSpeed, runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py)
- * hold a bucket that gradients are copied into to be reduced, with sharded states another that weights are gathered in,
- * and for the update the gradients of what they update joined, in their own precision and converted to fp32. These are
- * pieces too large for what activations leave to the allocator, so they come on top. The bucket of sharded states is
- * allocated whole however small the model is (stage_1_and_2.py: ipg_buffer), the others are as large as what they hold
- * (engine.py: allreduce_no_retain; runtime/utils.py: all_gather_dp_groups), so ZeRO-1 may take more than none. fp32
- * sums are one flat tensor, which is no smaller than a bucket and is converted whole (bf16_optimizer.py:
- * get_grads_for_reduction; engine.py: allreduce_bucket). */
+/* Returns the bytes of flat tensors. Frameworks that update from flat tensors (DeepSpeed,
+ * runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py) hold a bucket into which gradients are copied to be
+ * reduced, and, with sharded states, another in which weights are gathered. For the update they hold the gradients of
+ * what they update joined, in their own precision and converted to fp32. These are pieces too large for what
+ * activations leave to the allocator, so they come on top. The bucket of sharded states is allocated whole however
+ * small the model is (stage_1_and_2.py: ipg_buffer), and the others are as large as what they hold (engine.py:
+ * allreduce_no_retain; runtime/utils.py: all_gather_dp_groups), so ZeRO-1 may take more than none. fp32 sums are one
+ * flat tensor, which is no smaller than a bucket and is converted whole (bf16_optimizer.py: get_grads_for_reduction;
+ * engine.py: allreduce_bucket). */
 static double flat_bytes(const struct tsim_scenario *sc, double n, double updated) {
     double bucket = sc->software->flat_bucket_elements, gradient_bytes = tsim_gradient_bytes(sc);
     if (!(bucket > 0) || sc->parallelism.zero == 3 || sc->training.updates_by_layer || sc->training.offload.optimizer)
@@ -413,10 +419,10 @@ static double flat_bytes(const struct tsim_scenario *sc, double n, double update
     return updated * joined + buckets * tsim_weight_bytes(sc->training.precision);
 }
 
-/* An update whose operators run one after the other (torch.optim.AdamW without `fused`) has the gradients in fp32 and, at its
- * most, the square root of the second moment and what it is divided to; with ZeRO-1 and -2 the gradients of what a rank
- * updates are joined before, in their own precision (InternEvo, solver/optimizer/hybrid_zero_optim.py). It begins where
- * activations have gone, whose memory it takes. */
+/* Returns the bytes of an update. One whose operators run one after another (torch.optim.AdamW without `fused`) has the
+ * gradients in fp32 and, at its most, the square root of the second moment and the quotient. With ZeRO-1 and -2 the
+ * gradients of what a rank updates are joined before, in their own precision (InternEvo,
+ * solver/optimizer/hybrid_zero_optim.py). The update begins when activations have gone, and takes their memory. */
 static double update_bytes(const struct tsim_scenario *sc, double updated, double activations_bytes) {
     bool is_joined = sc->parallelism.zero > 0 && sc->parallelism.zero < 3;
     double each = sc->software->update_bytes + (is_joined ? tsim_gradient_bytes(sc) : 0);
@@ -425,14 +431,15 @@ static double update_bytes(const struct tsim_scenario *sc, double updated, doubl
     return fmax(updated * each - activations_bytes, 0);
 }
 
-/* Batches of the input pipeline on the device: the one that is worked on, and one that has been copied ahead. */
+/* Returns the batches of the input pipeline on the device: the one in use, and one that has been copied ahead. */
 static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (!sc->data.has || !tsim_stage_has_embedding(sc, stage))
         return 0;
     return (sc->data.prefetch > 0 ? 2 : 1) * (double)sc->training.micro_batch_size * sc->data.transfer_bytes;
 }
 
-/* Returns the gradients of one unit at a time: a layer, or what a stage holds beside its layers. */
+/* Returns the parameters of one unit, whose gradients exist at a time: a layer, or what a stage holds beside its
+ * layers. */
 static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t stage) {
     if (tsim_is_frozen(sc))
         return tsim_largest_layer(sc, stage, tsim_layer_adapter_parameters);
@@ -440,7 +447,7 @@ static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t st
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
         rest -= tsim_chunk_sum(sc, stage, c, tsim_layer_rank_parameters);
     bool has_two_tables =
-        !sc->model->tied_embeddings && tsim_model_has_ends(sc->model); /* embedding and head come one after the other */
+        !sc->model->tied_embeddings && tsim_model_has_ends(sc->model); /* embedding and head come one after another */
     return fmax(layer, has_two_tables ? rest / 2 : rest);
 }
 
@@ -490,7 +497,8 @@ static struct tsim_amount gradients(struct tsim_term_recorder *r, const struct t
     return state(r, name, sc->parallelism.zero >= 2 ? held->shard : held->all, kept_gradient_bytes(sc), source, 0);
 }
 
-/* Weight streaming: the weights of the layer in use and of the next, the gradients of one; the rest lies outside. */
+/* Adds the memory of weight streaming: the weights of the layer in use and of the next, and the gradients of one; the
+ * rest lies outside. */
 static void stream_weights(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                            struct tsim_stage_terms *terms) {
     const char *why = "outside: weights are streamed";
@@ -508,7 +516,8 @@ static void stream_weights(struct tsim_term_recorder *r, const struct tsim_scena
     terms->optimizer = absent(r, "memory.optimizer_bytes", why);
 }
 
-/* Weights of products, which may be quantized, the rest of the model as in training, and the adapters in 16 bits. */
+/* Returns the weights of a frozen model: those of products, which may be quantized, the rest of the model as in
+ * training, and the adapters in 16 bits. */
 static struct tsim_amount frozen_weights(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                          const struct tsim_held_parameters *held,
                                          const struct tsim_held_parameters *trained) {
@@ -535,7 +544,7 @@ static struct tsim_amount frozen_weights(struct tsim_term_recorder *r, const str
                                      "16 bits, or fp32", 0)));
 }
 
-/* Activations leave for the host's memory; returns what is under way. */
+/* Moves activations to the host's memory, and returns what is under way. */
 static struct tsim_amount offload_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                               int32_t stage, struct tsim_stage_terms *terms) {
     double share = sc->training.offload.activations_frac;
@@ -561,7 +570,8 @@ static void offload_optimizer(struct tsim_term_recorder *r, const struct tsim_sc
     terms->optimizer = absent(r, "memory.optimizer_bytes", why);
 }
 
-/* The teacher's weights stay; of each micro-batch its logits do, until the student's loss has compared them. */
+/* Adds the teacher: its weights stay, and its logits of each micro-batch do until the student's loss has compared
+ * them. */
 static void add_teacher(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
     const struct tsim_scenario *teaching = sc->teaching;
     struct tsim_held_parameters held = tsim_held_parameters(buffers->recorder, teaching, stage);
@@ -575,7 +585,7 @@ static void add_teacher(const struct tsim_scenario *sc, int32_t stage, struct ts
                                           tsim_operand_bytes(tsim_unquantized(sc->training.precision))));
 }
 
-/* Sooner or later a sample is as long as any may be. */
+/* Returns the scenario with the longest sample, which comes sooner or later. */
 static const struct tsim_scenario *of_longest_sample(const struct tsim_scenario *sc, struct tsim_scenario *longest) {
     if (!(sc->training.lengths.mean > 0))
         return sc;

@@ -8,19 +8,19 @@
 #include <math.h>
 #include <string.h>
 
-/* A stage that does not fit counts so many times as long as it takes: it is taken only where nothing fits, and then the
- * fastest of it. */
+/* A stage that does not fit counts this many times its time. So it is taken only if nothing fits, and then the fastest
+ * is taken. */
 #define DOES_NOT_FIT_FACTOR 1e12
 
-/* A part's time follows from which layers it holds and from the model's ends, if it holds one; its memory from how many of
- * each kind they are. */
+/* A part of the model. Its time follows from the layers that it holds and from the model's ends, if it holds one; its
+ * memory from the number of layers of each kind. */
 struct known_part {
     int64_t first, n;
     bool is_there, is_first, is_last;
-    int32_t kinds; /* the number of the set that it holds; -1: they are too many to be told apart */
+    int32_t kinds; /* the number of the set of kinds that it holds; -1: too many sets to be told apart */
     double time_s;
 };
-/* Does a stage of so many layers fit, which were of these kinds when it was asked last? */
+/* The answer whether a stage with this many layers fits, given the kinds of layer for which that was last computed. */
 struct known_size {
     bool is_there, is_too_large;
     struct tsim_parts layers;
@@ -28,7 +28,7 @@ struct known_size {
 struct known_stage {
     bool is_there, fits;
     int32_t stage;
-    int32_t *kinds; /* [chunks], of its parts */
+    int32_t *kinds; /* of its parts, one for each chunk */
 };
 enum { MOST_KNOWN = 1024, MOST_KINDS = 256 };
 
@@ -40,23 +40,25 @@ struct balance {
     int64_t *parts;
     int32_t n_parts;
     double capacity_bytes;
-    bool are_alike; /* all layers: then a stage costs what its number and the number of its layers say */
-    /* One part per stage. Where layers are alike, stages between the ends share their times, and the more layers, the more
-     * memory. Otherwise known_* are of known_layers. */
+    bool are_alike; /* all layers: a stage's cost then follows from its number and the number of its layers */
+    /* With one part per stage: if layers are alike, stages between the ends share their times, and more layers take
+     * more memory. Otherwise known_* are those of known_layers. */
     bool heeds_memory;
-    /* Alike: [n_parts][layers + 1]; else [first, between, last][first layer][layers + 1]; 0: none yet. */
+    /* If layers are alike: [n_parts][layers + 1]; else [first, between, last][first layer][layers + 1]. 0: not
+     * known. */
     double *known_s;
-    struct known_size *known_sizes; /* [n_parts][layers + 1]; NULL where they are alike */
-    int64_t *most_layers;           /* alike: of each stage, so many are known to fit, */
-    int64_t *too_many;              /* and so many not to */
-    double *fewer, *more; /* several, alike: what a part's stage would take with a layer less, more; 0: not known */
-    struct tsim_parts *before; /* not alike: [layers + 1], what the first layers are */
-    /* Several, not alike: */
-    struct known_part *known; /* [MOST_KNOWN], the last ones that were asked for, each in the place of its key */
+    struct known_size *known_sizes; /* [n_parts][layers + 1]; NULL if layers are alike */
+    int64_t *most_layers;           /* if layers are alike: the most that are known to fit, by stage, */
+    int64_t *too_many;              /* and the fewest that are known not to fit */
+    /* Several parts, layers alike: time of a part's stage with a layer less, more; 0: not known. */
+    double *fewer, *more;
+    struct tsim_parts *before; /* layers not alike: the parts in the first layers, [layers + 1] */
+    /* These are for several parts and layers that differ: */
+    struct known_part *known;         /* the last MOST_KNOWN that were asked for, each in the place of its key */
     struct known_stage *known_stages; /* the same */
-    struct tsim_parts *kinds;         /* [n_kinds], sets that are told apart */
-    int32_t n_kinds, *of_stage;       /* [chunks] */
-    int32_t *stages;                  /* several: of each part */
+    struct tsim_parts *kinds;         /* the n_kinds sets that are told apart */
+    int32_t n_kinds, *of_stage;       /* of_stage: one for each chunk */
+    int32_t *stages;                  /* several parts: the stage of each part */
     int64_t *first;                   /* layers before each part */
 };
 
@@ -135,7 +137,7 @@ static double alike_cost(struct balance *b, int32_t k, int64_t n) {
     return b->heeds_memory && !alike_fit(b, k, n) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
 }
 
-/* Asks about stage k with layers first .. last - 1, whose number and kinds decide. */
+/* Returns whether stage k with layers first .. last - 1 fits, which depends on their number and kinds. */
 static bool size_fits(struct balance *b, int32_t k, int64_t first, int64_t last) {
     struct known_size *known = &b->known_sizes[(int64_t)k * (b->sc->model->layers + 1) + last - first];
     struct tsim_parts layers = layers_between(b, first, last);
@@ -146,8 +148,9 @@ static bool size_fits(struct balance *b, int32_t k, int64_t first, int64_t last)
     return !known->is_too_large;
 }
 
-/* The cost of stage k with layers first .. last - 1, whose order counts, since the host's launches follow it; infinite where a stage between the ends would have none. A split
- * that does not fit costs so much more that it is taken only when nothing fits. */
+/* Returns the cost of stage k with layers first .. last - 1. Their order counts, because the host's launches follow it.
+ * It is infinite if a stage between the ends would have none. A stage that does not fit costs so much more that it is
+ * taken only when nothing fits. */
 static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t last) {
     int64_t width = b->sc->model->layers + 1, row = k == 0 ? 0 : k < b->n_parts - 1 ? 1 : 2;
     if (last == first && k > 0 && k < b->n_parts - 1)
@@ -162,7 +165,8 @@ static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t la
     return b->heeds_memory && !size_fits(b, k, first, last) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
 }
 
-/* Times that rounding alone tells apart are equal: else the split would depend on the unit of time. */
+/* Returns whether a is less than b. Times that differ only by rounding are equal; else the split would depend on the
+ * unit of time. */
 static bool is_less(double a_s, double b_s) {
     return a_s < b_s * (1 - 1e-9);
 }
@@ -171,9 +175,9 @@ static int64_t least_size(const struct balance *b, int32_t k) {
     return k > 0 && k < b->n_parts - 1;
 }
 
-/* Returns how far stage k gets within the time when it begins at layer `at` (`step` 1), or how far back when it ends
- * there (-1), and leaves a layer for each stage between it and the last (the first): the more layers, the longer it
- * takes. Beyond the model where not even the fewest layers will do. */
+/* Returns how far stage k gets within the time if it begins at layer `at` (`step` 1), or how far back if it ends there
+ * (-1), leaving a layer for each stage between it and the last (the first). The more layers, the longer it takes. The
+ * result is beyond the model if not even the fewest layers will do. */
 static int64_t reach(struct balance *b, int32_t k, int64_t at, int64_t step, double most_s) {
     int64_t left = step > 0 ? b->n_parts - 2 - k : k - 1, room = step > 0 ? b->sc->model->layers - at : at;
     int64_t low = least_size(b, k) - 1, high = room - (left > 0 ? left : 0);
@@ -193,8 +197,8 @@ static bool is_enough(struct balance *b, double most_s) {
     return at == b->sc->model->layers;
 }
 
-/* Returns the least time in which all layers have a stage: by halving among the numbers that a double can be, whose
- * bits are in their order. */
+/* Returns the least time in which all layers have a stage, by bisection among the numbers that a double can be, whose
+ * bits are in the same order. */
 static double least_s(struct balance *b) {
     uint64_t low = 0, high = UINT64_C(0x7fe) << 52;
     double most_s;
@@ -209,14 +213,14 @@ static double least_s(struct balance *b) {
     return most_s;
 }
 
-/* A bound: after k stages no split of that time has fewer layers behind it than first[k], nor more than last[k]. */
+/* A bound: after k stages, no split of that time has fewer than first[k] or more than last[k] layers behind it. */
 struct band {
     int64_t *first, *last; /* [n_parts + 1] */
     int64_t width;
 };
 
-/* Leaves a layer for each stage between the first and the last: the band where layers cost more or less by their order, so
- * that how far stages get from either side does not agree. */
+/* Makes a band that only leaves a layer for each stage between the first and the last. It is for layers whose cost
+ * depends on their order, so that how far stages get from either side does not agree. */
 static void take_all(const struct balance *b, struct band *band) {
     int64_t layers = b->sc->model->layers;
     for (int32_t k = 1; k < b->n_parts; k++) {
@@ -228,7 +232,7 @@ static void take_all(const struct balance *b, struct band *band) {
 
 static void find_band(struct balance *b, struct band *band) {
     int32_t p = b->n_parts;
-    double most_s = least_s(b) * (1 + 1e-6); /* more than is_less takes for equal */
+    double most_s = least_s(b) * (1 + 1e-6); /* by more than is_less takes for equal */
     band->first = TSIM_NEW_ARRAY(b->arena, (size_t)p + 1, int64_t);
     band->last = TSIM_NEW_ARRAY(b->arena, (size_t)p + 1, int64_t);
     band->first[p] = b->sc->model->layers;
@@ -248,9 +252,9 @@ static void find_band(struct balance *b, struct band *band) {
             band->width = band->last[k] - band->first[k] + 1;
 }
 
-/* best(k, .) of a band: of band.first[k] + i. */
+/* The best(k, .) of a band: entry i is that of band.first[k] + i. */
 struct row {
-    const double *best; /* of the stages before */
+    const double *best; /* those of the stages before */
     int64_t first, last;
     int32_t k; /* the stage that is added */
 };
@@ -260,7 +264,8 @@ static double worst_s(struct balance *b, const struct row *row, int64_t i, int64
 }
 
 /* Returns the smallest size within [low, high] at which the stages before take no more than the time (`is_before`), or
- * at which the stage itself takes at least as long as they; high + 1 where none is. Both change once from size to size. */
+ * at which the stage itself takes at least as long as they do; high + 1 if there is none. Each of the two changes once
+ * from size to size. */
 static int64_t smallest(struct balance *b, const struct row *row, int64_t i, int64_t low, int64_t high,
                         const double *most_s) {
     int64_t end = high + 1;
@@ -288,7 +293,7 @@ static int64_t best_size(struct balance *b, const struct row *row, int64_t i, do
         least = worst_s(b, row, i, meets);
     if (meets > low)
         least = fmin(least, worst_s(b, row, i, meets - 1));
-    int64_t size = smallest(b, row, i, low, high, &least); /* no smaller one will do */
+    int64_t size = smallest(b, row, i, low, high, &least); /* no smaller size will do */
     while (size < even && size < high && !is_less(least, worst_s(b, row, i, size + 1)))
         size++;
     *time_s = worst_s(b, row, i, size);
@@ -316,8 +321,9 @@ static void split(struct balance *b) {
     }
 }
 
-/* Memory is asked about only where the fastest of all splits does not fit. Where it does, asking would find the same one:
- * the sizes that keep the least time are an interval, which memory narrows around it. */
+/* Finds the split with one part per stage. Memory is computed only if the fastest of all splits does not fit. If it
+ * does fit, computing memory would find the same split: the sizes that keep the least time are an interval, which
+ * memory narrows around it. */
 static void partition(struct balance *b) {
     size_t width = (size_t)b->sc->model->layers + 1, n = (size_t)b->n_parts * width;
     if (b->sc->model->layers < b->n_parts - 2)
@@ -390,7 +396,7 @@ static const struct known_part *know_part(struct balance *b, int32_t part, int64
     return known;
 }
 
-/* The stage's time; `of_stage` becomes what its parts hold. */
+/* Returns the stage's time; `of_stage` becomes what its parts hold. */
 static double stage_s(struct balance *b, int32_t stage) {
     double sum_s = 0;
     if (b->are_alike)
@@ -404,7 +410,7 @@ static double stage_s(struct balance *b, int32_t stage) {
     return sum_s;
 }
 
-/* Tells whether the stage whose time was asked for last fits. */
+/* Returns whether the stage whose time was asked for last fits. */
 static bool known_fits(struct balance *b, int32_t stage) {
     const int32_t *kinds = b->of_stage;
     size_t hash = (size_t)stage, size = (size_t)b->shape.chunks * sizeof *kinds;
@@ -423,8 +429,8 @@ static bool known_fits(struct balance *b, int32_t stage) {
     return known->fits;
 }
 
-/* A stage's time, with what it counts not to fit. Memory is asked about only where that may be less than `least`, and where
- * it may be more than `known`. */
+/* Returns a stage's time, with its penalty if it does not fit. Memory is computed only if the time may be less than
+ * `least` and more than `known`. */
 static double cost_between(struct balance *b, int32_t stage, double known, double least) {
     double time_s = stage_s(b, stage);
     if (!b->heeds_memory || !is_less(time_s, least) || time_s * DOES_NOT_FIT_FACTOR <= known)
@@ -465,7 +471,7 @@ static void shift(struct balance *b, int32_t from, int32_t to) {
         b->first[part]++;
 }
 
-/* Layers alike: of the part's stage, when `by` layers more are in it. */
+/* Returns, for layers that are alike, the cost of the part's stage with `by` more layers in the part. */
 static double changed_cost(struct balance *b, int32_t part, int32_t by) {
     double *known = by > 0 ? &b->more[part] : &b->fewer[part];
     if (!(*known > 0)) {
@@ -476,7 +482,8 @@ static double changed_cost(struct balance *b, int32_t part, int32_t by) {
     return *known;
 }
 
-/* The slower of both parts' stages after a layer has moved; where that is not less than `least`, the first that is not. */
+/* Returns the cost of the slower of both parts' stages after a layer has moved; if one is not less than `least`, that
+ * one. */
 static double shifted_cost(struct balance *b, int32_t from, int32_t to, double least) {
     if (b->are_alike)
         return fmax(changed_cost(b, from, -1), changed_cost(b, to, 1));
@@ -488,7 +495,7 @@ static double shifted_cost(struct balance *b, int32_t from, int32_t to, double l
     return then;
 }
 
-/* Moves a layer and counts anew: experts' layers of other stages than the two have moved, too. */
+/* Moves a layer and counts costs anew. In stages other than the two, layers with experts have moved, too. */
 static void count_shift(struct balance *b, int32_t from, int32_t to, double *costs) {
     const int32_t moved[] = {b->stages[from], b->stages[to]};
     shift(b, from, to);
@@ -505,7 +512,7 @@ static void count_shift(struct balance *b, int32_t from, int32_t to, double *cos
     }
 }
 
-/* Takes a layer from the slowest stage where that makes the slower of the two stages fastest. */
+/* Takes a layer from the slowest stage if that helps, to where the slower of the two stages becomes fastest. */
 static bool move_one(struct balance *b, double *costs) {
     int32_t slowest = slowest_stage(b, costs), best_from = -1, best_to = -1;
     double least = costs[slowest];
@@ -515,7 +522,7 @@ static bool move_one(struct balance *b, double *costs) {
             continue;
         for (int32_t to = 0; to < b->n_parts; to++) {
             if (b->are_alike && !is_less(changed_cost(b, from, -1), least))
-                break; /* wherever the layer goes */
+                break; /* that remains so wherever the layer goes */
             if (b->stages[to] == slowest)
                 continue;
             double then = shifted_cost(b, from, to, least);
@@ -538,7 +545,7 @@ static void move_all(struct balance *b, double *costs) {
     }
 }
 
-/* False: the fastest split does not fit, but another one may. */
+/* Returns false if the fastest split does not fit, but another one may. */
 static bool is_settled(const struct balance *b) {
     double states_bytes = 0;
     bool fits = true;
@@ -551,8 +558,8 @@ static bool is_settled(const struct balance *b) {
     return fits || states_bytes > b->shape.stages * b->capacity_bytes;
 }
 
-/* Memory is asked about, where layers differ, only if the split that is fastest without asking does not fit: it takes many
- * times as long to find out what a stage holds as how long it takes. */
+/* Moves layers while that helps. If layers differ, memory is computed only if the split that is fastest without it does
+ * not fit, because it takes many times as long to find out what a stage holds as how long it takes. */
 static void move_layers(struct balance *b) {
     double *costs = TSIM_NEW_ARRAY(b->arena, (size_t)b->shape.stages, double);
     size_t size = (size_t)b->n_parts * sizeof *b->parts;
@@ -593,7 +600,7 @@ const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct 
     b.capacity_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;
     tsim_pass_costs_build(arena, scenario, cluster, placement, &b.costs);
     b.are_alike = tsim_model_has_one_kind(scenario->model);
-    if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* where a layer moves, four stages change */
+    if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* if a layer moves, four stages change */
         b.are_alike = false;
     if (b.shape.chunks == 1) {
         partition(&b);

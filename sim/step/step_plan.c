@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_DEVICE_SHARE 0.9 /* that one collective takes: passes go on, however slowly */
+#define MOST_DEVICE_SHARE 0.9 /* a collective takes no more than this, so that passes go on, however slowly */
 
 /* Megatron-LM's default bucket: max(40 million, 1 million x data-parallel size) elements
  * (distributed_data_parallel_config.py). */
@@ -25,7 +25,7 @@
 
 enum { AXES_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT };
 
-/* Evaluation: passes keep their order, so nothing waits that did not; pairs come apart. */
+/* Keeps the forward passes for evaluation, in their order, so that nothing waits that did not; pairs are separated. */
 static int32_t keep_forward(const struct tsim_schedule_shape *shape, struct tsim_pass_item *items, int32_t n) {
     int32_t kept = 0;
     for (int32_t i = 0; i < n; i++) {
@@ -38,21 +38,21 @@ static int32_t keep_forward(const struct tsim_schedule_shape *shape, struct tsim
     return kept;
 }
 
-/* Ranks that hold the same experts, and the same of everything else. */
+/* The ranks that hold the same experts, and those that hold the same of everything else. */
 struct data_groups {
     struct tsim_group dense, expert;
 };
 
-/* Parameters of one tensor rank that collectives are about, and how many collectives. */
+/* The parameters of one tensor rank with which collectives deal, and the number of collectives. */
 struct share {
     double dense, expert;
-    double trained; /* of a frozen model: adapters, which alone are reduced; else all is */
+    double trained; /* of a frozen model: the adapters, which alone are reduced; else all */
     bool is_quantized;
-    double n_pieces;                       /* 0: one; messages of the simulated network go out joined all the same */
-    double n_matrices, n_vectors, n_parts; /* of the whole chunk, of which this is one of so many parts */
+    double n_pieces;                       /* 0 means 1; messages of the simulated network are joined all the same */
+    double n_matrices, n_vectors, n_parts; /* of the whole chunk, of which this is one of n_parts parts */
 };
 
-/* A layer has two matrices of the attention, two of the MLP (joined products count once), two norms. */
+/* A layer has two matrices of the attention, two of the MLP (joined products count once), and two norms. */
 enum { MATRICES_OF_A_LAYER = 4, VECTORS_OF_A_LAYER = 2, MATRICES_OF_AN_ADAPTER = 2 };
 
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
@@ -78,7 +78,7 @@ static void collective_times(struct tsim_collective_cost *cost, double n) {
     cost->hbm_bytes *= n;
 }
 
-/* Costs a collective in as many equal pieces, one after the other. */
+/* Costs a collective in as many equal pieces, one after another. */
 static void collectives(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
                         struct tsim_group group, double n_pieces, struct tsim_collective_cost *cost) {
     double n = fmax(n_pieces, 1);
@@ -86,7 +86,8 @@ static void collectives(const struct tsim_step_plan *plan, enum tsim_collective_
     collective_times(cost, n);
 }
 
-/* Returns the ranks that hold a stage's parts: the data-parallel group, in dualpipe with that of the mirrored stage. */
+/* Returns the ranks that hold a stage's parts: the data-parallel group, in dualpipe together with that of the mirrored
+ * stage. */
 static struct tsim_group holders(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                                  struct tsim_group data, int32_t stage) {
     if (!plan->is_mirrored)
@@ -109,7 +110,7 @@ static struct data_groups groups_at(const struct tsim_placement *placement, int3
                                 .expert = tsim_placement_group_at(placement, placement->expert_data_axes, stage)};
 }
 
-/* `first`: those of stage 0. Stages that begin a node lie on their nodes as it does. */
+/* Finds a stage's groups. `first` are those of stage 0: stages that begin a node lie on their nodes as it does. */
 static struct data_groups groups_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                                     const struct data_groups *first, int32_t stage) {
     bool is_like_first = stage * placement->stride[TSIM_AXIS_PIPELINE] % placement->ranks_per_node == 0;
@@ -120,7 +121,7 @@ static struct data_groups groups_of(const struct tsim_step_plan *plan, const str
 }
 
 static bool same_group(const struct tsim_group *a, const struct tsim_group *b) {
-    return memcmp(a, b, sizeof *a) == 0; /* int32_t only: no padding */
+    return memcmp(a, b, sizeof *a) == 0; /* it has only int32_t, and so no padding */
 }
 
 static bool same_groups(struct data_groups a, struct data_groups b) {
@@ -159,7 +160,7 @@ static void add_collective(struct tsim_collective_cost *sum, const struct tsim_c
     sum->sm_frac = fmax(sum->sm_frac, more->sm_frac);
 }
 
-/* A kernel of a layer, and the share of HBM that it asks for. */
+/* A kernel of a layer, and the part of HBM's rate for which it asks. */
 struct tsim_layer_kernel {
     double time_s, memory_frac;
 };
@@ -171,7 +172,7 @@ static void add_layer_kernel(void *context, const struct tsim_pass_operator *row
     plan->layer_kernels[plan->n_layer_kernels++] = (struct tsim_layer_kernel){row->time_s, row->memory_s / row->time_s};
 }
 
-/* Lists the kernels of a layer of the kind that most are, forward and backward: for passes that are one task. */
+/* Lists the kernels of a layer of the most frequent kind, forward and backward, for passes that are one task. */
 static void list_layer_kernels(struct tsim_arena *arena, const struct tsim_placement *placement,
                                struct tsim_step_plan *plan) {
     struct tsim_parts layers = tsim_model_layers(plan->scenario->model, 0, plan->scenario->model->layers);
@@ -184,7 +185,8 @@ static void list_layer_kernels(struct tsim_arena *arena, const struct tsim_place
         tsim_pass_visit(plan->scenario, plan->cluster, placement, part, kind, add_layer_kernel, plan);
 }
 
-/* A whole pass as one task slows down by this where its kernels lose so much of the compute units and of HBM's rate. */
+/* Returns the part of its speed that a whole pass as one task loses if its kernels lose so much of the compute units
+ * and of HBM's rate. */
 static double pass_share(const struct tsim_step_plan *plan, double units_share, double memory_share) {
     double alone_s = 0, beside_s = 0;
     for (int32_t i = 0; i < plan->n_layer_kernels; i++) {
@@ -195,9 +197,9 @@ static double pass_share(const struct tsim_step_plan *plan, double units_share, 
     return beside_s > 0 ? 1 - alone_s / beside_s : 0;
 }
 
-/* Finds what a group's collective takes from the kernels beside it: its blocks hold compute units from its first byte to
- * its last, also while they wait for one, and it reads and writes HBM, which slows the other units down
- * (tsim_collective_taken_frac). The engine lets it hold them while bytes flow, so that is where all of it goes. */
+/* Finds what a group's collective takes from the kernels beside it. Its blocks hold compute units from its first byte
+ * to its last, also while they wait for one, and it reads and writes HBM, which slows the other units down
+ * (tsim_collective_taken_frac). The engine lets it hold them only while bytes flow, so all of it is counted there. */
 static void take_shares(const struct tsim_step_plan *plan, struct tsim_group_collective *own) {
     const struct tsim_collective_cost *cost = &own->cost;
     double flow_s = cost->time_s - cost->latency_s;
@@ -213,7 +215,7 @@ static void take_shares(const struct tsim_step_plan *plan, struct tsim_group_col
     own->memory_share = 0;
 }
 
-/* A copy reads or writes HBM. */
+/* Finds what copies take: a copy reads or writes HBM. */
 static void take_copies(struct tsim_step_plan *plan) {
     double link = plan->cluster->host_link_bytes_per_s, rate = tsim_memory_rate(plan->cluster->accelerator);
     plan->copy_memory_per_byte = fmin(1 / rate, MOST_DEVICE_SHARE / link);
@@ -228,7 +230,7 @@ static void begin_group(struct tsim_data_collective *collective) {
     collective->groups[collective->n_groups++].first_part = collective->n_parts;
 }
 
-/* Adds a part to the last group's. */
+/* Adds a part to the collective's last group. */
 static void add_part(struct tsim_data_collective *collective, struct tsim_collective_part part,
                      const struct tsim_collective_cost *cost) {
     struct tsim_group_collective *own = &collective->groups[collective->n_groups - 1];
@@ -239,7 +241,8 @@ static void add_part(struct tsim_data_collective *collective, struct tsim_collec
     add_collective(&collective->cost, cost);
 }
 
-/* Ranks compress before they send and make sums after they got what others sent: the first takes the time of both. */
+/* Adds a compressed reduction. Ranks compress before they send, and make sums after they have received; the first
+ * collective takes the time of both. */
 static void add_compressed_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
                                      bool is_expert, struct tsim_data_collective *reduce) {
     static const enum tsim_collective_op OPS[][TSIM_COMPRESSED_EXCHANGES] = {
@@ -267,7 +270,8 @@ static void add_compressed_reduction(const struct tsim_step_plan *plan, struct t
     take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
 }
 
-/* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
+/* Adds the reduction of `parameters` gradients: all-reduced whole (ZeRO-0), or scattered over the shards and summed
+ * over their replicas. */
 static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
                           double n_pieces, bool is_expert, struct tsim_data_collective *reduce) {
     const struct tsim_scenario *sc = plan->scenario;
@@ -278,7 +282,7 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     double bytes = parameters * tsim_sent_gradient_bytes(sc);
     struct tsim_collective_cost cost;
     struct tsim_group shard = shard_group(data, shards);
-    bool is_local = tsim_workers_apart(&sc->parallelism) > 0; /* a worker's ranks are those that shard */
+    bool is_local = tsim_workers_apart(&sc->parallelism) > 0; /* the ranks of a worker are those that shard */
     if (is_local)
         data = shard;
     bool is_whole = sc->parallelism.zero == 0 ||
@@ -299,8 +303,8 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
 }
 
-/* Experts and the rest have groups of their own: two collectives, first that of the rest (Megatron-Core,
- * distributed/distributed_data_parallel.py: bucket_groups + expert_parallel_bucket_groups). */
+/* Plans a reduction. Experts and the rest have groups of their own, so there are two collectives, first that of the
+ * rest (Megatron-Core, distributed/distributed_data_parallel.py: bucket_groups + expert_parallel_bucket_groups). */
 static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *reduce) {
     add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.trained, share.n_pieces, false, reduce);
@@ -313,9 +317,9 @@ static void reduction(const struct tsim_step_plan *plan, const struct data_group
                             tsim_gradient_bytes(plan->scenario) / tsim_memory_rate(plan->cluster->accelerator);
 }
 
-/* The largest tensor that is left goes to the rank that has least (InternLM/InternEvo@00a2a34 internlm/solver/optimizer/
- * hybrid_zero_optim.py, _partition_param_list), and each rank sends what it has as one: ranks without a matrix have
- * vectors, and those without either send nothing. */
+/* Plans broadcasts of weights. The largest tensor that is left goes to the rank that has least
+ * (InternLM/InternEvo@00a2a34 internlm/solver/optimizer/hybrid_zero_optim.py, _partition_param_list), and each rank
+ * sends what it has as one message. Ranks without a matrix have vectors; those without either send nothing. */
 static void broadcasts(const struct tsim_step_plan *plan, double bytes, struct tsim_group shards, struct share share,
                        struct tsim_collective_cost *cost) {
     double n_owners = fmin(shards.n_ranks, share.n_matrices), n_matrices = n_owners / share.n_parts;
@@ -327,12 +331,12 @@ static void broadcasts(const struct tsim_step_plan *plan, double bytes, struct t
     add_collective(cost, &vectors);
 }
 
-/* The bytes of the outer optimizer for each parameter: an outer optimizer with momentum reads and writes the weights of
- * the last exchange and its moment, and reads and writes what changed. */
+/* The bytes that an outer optimizer with momentum moves for each parameter: it reads and writes the weights of the last
+ * exchange and its moment, and reads and writes what changed. */
 #define OUTER_BYTES 24.0
 
-/* Workers of local SGD exchange weights, or what changed of them: each rank its shard with those that hold the same one, or
- * all ranks whole weights. A step has its part of that. */
+/* Adds the exchange of local SGD's workers: weights, or what changed of them. Each rank exchanges its shard with those
+ * that hold the same one, or all ranks exchange whole weights. A step has its part of that. */
 static void add_outer_exchange(const struct tsim_step_plan *plan, struct tsim_group data, double shards,
                                double parameters, bool is_expert, struct tsim_data_collective *gather) {
     const struct tsim_parallelism_spec *p = &plan->scenario->parallelism;
@@ -356,7 +360,7 @@ static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data
     double bytes = parameters * (share.is_quantized ? tsim_base_weight_bytes(plan->scenario)
                                                     : communicated_weight_bytes(plan->scenario));
     bool returns =
-        !plan->shards_fully; /* the optimizer has updated them; fully sharded, weights are gathered for use */
+        !plan->shards_fully; /* the optimizer has updated them; fully sharded weights are gathered when they are used */
     bool is_broadcast = returns && plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS && !is_expert;
     enum tsim_collective_op op = is_broadcast ? TSIM_BROADCAST : TSIM_ALL_GATHER;
     struct tsim_group group = shard_group(data, shards);
@@ -384,10 +388,10 @@ static void gathering(const struct tsim_step_plan *plan, const struct data_group
         add_gather(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share, true, gather);
 }
 
-/* Activations leave for the host beside the forward pass and come back beside the backward pass. Weight streaming: each
- * pass takes the chunk's weights in, layer by layer under the layer before; the backward pass sends gradients out at the
- * same time. One micro-batch goes through before the next. A node that says nothing about its link
- * (single-cerebras-cs2) never waits for it. */
+/* Plans the copies between accelerators and hosts. Activations leave for the host beside the forward pass and come back
+ * beside the backward pass. With weight streaming each pass takes the chunk's weights in, layer by layer under the
+ * layer before, and the backward pass sends gradients out at the same time; one micro-batch goes through before the
+ * next. A node that says nothing about its link (single-cerebras-cs2) never waits for it. */
 static void plan_copies(const struct tsim_scenario *sc, double offloaded_bytes, double parameters,
                         enum tsim_pass_kind kind, double copied_bytes[TSIM_N_COPY_DIRECTIONS]) {
     bool is_forward = kind == TSIM_PASS_FORWARD;
@@ -411,7 +415,8 @@ static void plan_direction(const struct tsim_pass_costs *costs, struct tsim_chun
         way->frac[part] = tsim_part_cost(&costs->parts[part], number)->time_s * scale;
 }
 
-/* Megatron-Core cuts only the part whose reduction nothing else can hide, the model's first, into buckets. */
+/* Returns the number of buckets. Megatron-Core cuts only the part whose reduction nothing else can hide, the model's
+ * first, into buckets. */
 static int32_t n_buckets(const struct tsim_step_plan *plan, const struct data_groups *data,
                          const struct tsim_chunk_plan *chunk) {
     if (!chunk->has_embedding)
@@ -444,8 +449,8 @@ static struct share part_of(const struct tsim_step_plan *plan, const struct tsim
                           .n_parts = n_parts};
 }
 
-/* Tells whether two chunks have the same layers, in the same order, too: how long kernels wait for a host depends on
- * it. */
+/* Returns whether two chunks have the same layers, also in the same order, on which the time that kernels wait for a
+ * host depends. */
 static bool same_layers(const struct tsim_model *model, const struct tsim_chunk_plan *a,
                         const struct tsim_chunk_plan *b) {
     bool is_same = true;
@@ -461,7 +466,7 @@ static bool same_chunk(const struct tsim_model *model, const struct tsim_chunk_p
            same_layers(model, a, b);
 }
 
-/* `like`: one that was planned before, in the same groups; NULL: none. Most chunks are alike. */
+/* Plans a chunk. `like` is one that was planned before, in the same groups, or NULL. Most chunks are alike. */
 static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
                        const struct data_groups *data, int32_t stage, int32_t index, const struct tsim_chunk_plan *like,
                        struct tsim_chunk_plan *chunk) {
@@ -577,7 +582,7 @@ static double gather_copies_bytes(const struct tsim_scenario *sc) {
     return sc->software->shard_copies == TSIM_COPIES_PER_PARAMETER ? 2 * communicated_weight_bytes(sc) : 0;
 }
 
-/* A unit that is gathered and reduced at once: its parameters' collectives, and their copies. */
+/* Plans a unit that is gathered and reduced at once: its parameters' collectives, and their copies. */
 static void plan_unit(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *gather, struct tsim_data_collective *reduce) {
     double s_per_byte = 1 / tsim_memory_rate(plan->cluster->accelerator), parameters = share.dense + share.expert;
@@ -588,10 +593,10 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
                        reduction_copies_bytes(plan->scenario) * s_per_byte;
 }
 
-/* Products whose weights the backward pass gathers twice when whole layers are recomputed: for the recomputation, and,
- * as they are dropped after it, for their gradients. Between the two uses of a product's weight lie the products after
- * it, forward and backward; what is not used again within `gather_reuse` parameters is dropped (DeepSpeed,
- * stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
+/* Finds the products whose weights the backward pass gathers twice when whole layers are recomputed: for the
+ * recomputation, and, as they are dropped after it, for their gradients. Between the two uses of a product's weight lie
+ * the products after it, forward and backward. A weight that is not used again within `gather_reuse` parameters is
+ * dropped (DeepSpeed, stage3_max_reuse_distance, 1e9 by default: deepspeed/runtime/zero/config.py). */
 static void find_dropped(const struct tsim_scenario *sc, bool is_dropped[TSIM_N_LAYER_PRODUCTS]) {
     double weights[TSIM_N_LAYER_PRODUCTS], after = 0, limit = sc->software->gather_reuse_parameters;
     bool can_drop = sc->training.recompute >= TSIM_RECOMPUTE_FULL && limit > 0;
@@ -602,7 +607,7 @@ static void find_dropped(const struct tsim_scenario *sc, bool is_dropped[TSIM_N_
     }
 }
 
-/* Their share of a layer's parameters. */
+/* Returns the share of those products in a layer's parameters. */
 static double gathered_again_frac(const struct tsim_scenario *sc) {
     double weights[TSIM_N_LAYER_PRODUCTS], all = 0, dropped = 0;
     bool is_dropped[TSIM_N_LAYER_PRODUCTS];
@@ -615,7 +620,7 @@ static double gathered_again_frac(const struct tsim_scenario *sc) {
     return all > 0 ? dropped / all : 0;
 }
 
-/* The gathers of a layer's unit for the backward pass, as one. */
+/* Plans the gathers of a layer's unit for the backward pass, as one collective. */
 static void plan_regather(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                           const struct tsim_data_collective *gather, struct tsim_data_collective *regather) {
     double frac = 1 + gathered_again_frac(plan->scenario);
@@ -666,9 +671,9 @@ static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_
               &sp->root_reduce);
 }
 
-/* A layer's time by product: each takes the operators up to the next one's along. */
+/* A layer's time by product. Each product has the operators up to the next product's. */
 struct product_times {
-    double s[2][TSIM_N_LAYER_PRODUCTS]; /* executed again; else */
+    double s[2][TSIM_N_LAYER_PRODUCTS]; /* with and without what is executed again */
     enum tsim_layer_product at[2];
 };
 
@@ -694,10 +699,10 @@ static void normalize(struct tsim_layer_units *units) {
     }
 }
 
-/* DeepSpeed fetches the weights of a module when one before it begins (runtime/zero/partitioned_param_coordinator.py,
- * fetch_sub_module), in large models the one before: so short products are waited for beside long ones, before the
- * links are full. Operators that are executed again of less than a whole layer run with the product whose gradients
- * come before attention's. */
+/* Cuts the layers of a pass into units. DeepSpeed fetches the weights of a module when one before it begins
+ * (runtime/zero/partitioned_param_coordinator.py, fetch_sub_module), in large models the one directly before it. So
+ * short products are waited for beside long ones, before the links are full. Operators of less than a whole layer that
+ * are executed again run with the product whose gradients come before attention's. */
 static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement *placement) {
     const struct tsim_scenario *sc = plan->scenario;
     struct tsim_layer_units *forward = &plan->layer_units[0], *backward = &plan->layer_units[1];
@@ -754,7 +759,8 @@ static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const
     return routes;
 }
 
-/* The pass at whose end, or in whose middle where it is cut, the first gradients of the step are to be reduced. */
+/* Returns the pass at whose end, or in whose middle if it is cut, the first gradients of the step are released for
+ * reduction. */
 static int32_t first_release(const struct tsim_step_plan *plan, const struct tsim_stage_plan *sp) {
     int32_t last_microbatch = tsim_schedule_chunk_microbatches(&plan->schedule) - 1;
     for (int32_t i = 0; i < sp->n_items; i++)
@@ -764,8 +770,8 @@ static int32_t first_release(const struct tsim_step_plan *plan, const struct tsi
     return sp->n_items;
 }
 
-/* Gathers are under way until the last pass that waits for one has begun, reductions from the first release on, copies
- * beside any pass. */
+/* Finds the passes that may meet collectives: gathers are under way until the last pass that waits for one has begun,
+ * reductions from the first release on, and copies beside any pass. */
 static void find_met(const struct tsim_step_plan *plan, struct tsim_stage_plan *sp) {
     bool meets_gathers = plan->gathers && plan->overlaps_gathers,
          meets_reductions = plan->overlaps_reduces && !plan->waits_for_reductions;
@@ -778,7 +784,7 @@ static void find_met(const struct tsim_step_plan *plan, struct tsim_stage_plan *
         sp->met_until = sp->n_items;
 }
 
-/* Do kernels wait for the host for more than a hundredth of a pass? */
+/* Returns whether kernels wait for the host for more than a hundredth of a pass. */
 static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
     const struct tsim_parts parts = tsim_model_parts(plan->scenario->model);
     bool waits = false;
@@ -790,8 +796,9 @@ static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_cost
     return waits;
 }
 
-/* Do collectives of the data-parallel group, or copies, meet those of passes; or does the host go on while kernels wait for
- * weights, for which they would have waited, too; or do collectives slow kernels down, some of which wait for the host? */
+/* Returns whether collectives of the data-parallel group, or copies, meet those of passes; or the host goes on while
+ * kernels wait for weights, so that they would not have waited for it; or collectives slow down kernels of which some
+ * wait for the host. */
 static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
     const struct tsim_overlap *overlap = &plan->scenario->parallelism.overlap;
     bool is_beside = plan->shards_fully ? overlap->parameters || overlap->gradients
@@ -806,7 +813,7 @@ static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsi
     return !plan->is_ideal && (meets_data || (has_own && tsim_copies_meet_collectives(plan)));
 }
 
-/* Gradients that the host works on leave chunk by chunk. */
+/* Plans the update. Gradients on which the host works leave chunk by chunk. */
 static void plan_update(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_plan *sp) {
     double parameters = 0;
     tsim_host_update(plan->scenario, plan->cluster, stage, &sp->host_update);
@@ -902,7 +909,8 @@ static void number_slots(struct tsim_arena *arena, struct tsim_step_plan *plan) 
     }
 }
 
-/* Weights are there, but for those that are sharded; nothing is reduced. */
+/* Changes the plan for forward passes alone: weights are there, except those that are sharded, and nothing is
+ * reduced. */
 static void forward_only(struct tsim_step_plan *plan) {
     plan->is_forward_only = true;
     plan->has_data_group = plan->shards_fully;
@@ -935,7 +943,7 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
         (sc->cluster.node->host_link_bytes_per_s > 0 &&
          (sc->training.offload.optimizer || sc->training.offload.activations_frac > 0 || tsim_streams_weights(sc)));
     cut_layers(plan, placement);
-    plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* no fewer than forward */
+    plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* backward there are no fewer than forward */
     bool is_local = sc->parallelism.local_sgd.workers > 0;
     plan->gathers = zero == 1 || zero == 2 || is_local;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters && !is_local;
@@ -989,7 +997,7 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
     struct tsim_group all = tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1);
     if (tsim_workers_apart(&sc->parallelism) > 0)
         all = shard_group(all, (double)(sc->n_accelerators / tsim_workers_apart(&sc->parallelism)));
-    if (all.n_ranks > 1 && !is_asynchronous) /* there, no stage knows the others' gradients */
+    if (all.n_ranks > 1 && !is_asynchronous) /* without this, no stage knows the others' gradients */
         collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, all, &plan->norm);
     if (plan->is_stepped)
         tsim_pass_collectives_build(arena, plan);

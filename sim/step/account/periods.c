@@ -4,36 +4,38 @@
 
 #include <string.h>
 
-/* Beyond so many all that was written down is forgotten, words not before there are some moments. A moment is compared
- * with so many like it, the latest first. */
+/* Beyond MOST_WORDS all that was written down is forgotten. Words are not written before there are SOME_MOMENTS. A
+ * moment is compared with at most MOST_LIKE moments with its signature, the latest first. */
 enum { MOST_MOMENTS = 256, SOME_MOMENTS = 3, MOST_WORDS = 1 << 20, MOST_NOTES = 1 << 17, MOST_TRIES = 4 };
 
-/* Pass by pass, a period of a whole group is seen when it comes the third time: signed, written down, compared. */
+/* Pass by pass, a period of a whole group is recognized when it comes the third time: it is signed, written down, and
+ * then compared. */
 enum { KEPT_GROUPS = 4 };
 
-/* The least number of groups, each of as many micro-batches as lie between two looks at the schedule: the first group
- * begins alone, the last ends alone, two must be seen to be alike; what is between them can be left out. */
+/* The least number of groups, each of as many micro-batches as lie between two looks at the schedule. The first group
+ * begins alone, the last ends alone, and two must be seen to be alike; those in between can be left out. */
 enum { LEAST_GROUPS = 5 };
 
-/* The positions of a stage group's programs, as numbers of items of the whole schedule: those move on from period to
- * period. AT_OLDEST: the earliest that matters still. */
+/* The positions of a stage group's programs, as numbers of items of the whole schedule, which move on from period to
+ * period. AT_OLDEST is the earliest that still matters. */
 enum place {
     AT_ITEM,
     AT_UNIT,
     AT_OLDEST,
-    AT_NEXT, /* by stream: see next_item */
+    AT_NEXT, /* by stream (next_item) */
     AT_LABELS = AT_NEXT + TSIM_N_STREAMS,
     N_PLACES = AT_LABELS + TSIM_N_STREAMS
 };
 
-/* Times and counts are those of the whole step, with what was left out. Lists of any length are in the logs. */
+/* A moment. Times and counts are those of the whole step, with what was left out. Lists of any length are in the
+ * logs. */
 struct moment {
-    size_t state_at, n_words; /* what must be the same; n_words 0: was not written down */
+    size_t state_at, n_words; /* what must be the same; n_words 0: it was not written down */
     tsim_tick now;
     int64_t n_events;
     size_t n_noted;
     size_t places_at; /* by stage group */
-    size_t sums_at;   /* totals by stage group, what flowed by resource */
+    size_t sums_at;   /* totals by stage group, and what flowed by resource */
 };
 
 struct tsim_periods {
@@ -43,10 +45,10 @@ struct tsim_periods {
     bool is_interleaved, goes_by_passes;
     struct moment *moments;
     size_t most_moments;
-    uint64_t *signatures; /* theirs, in a row: looked through each time */
+    uint64_t *signatures; /* of the moments, in a row: they are looked through each time */
     size_t n_moments;
-    struct tsim_words states, sums; /* of all moments; states at the end also of the present */
-    int32_t *places, *present;      /* of all moments; of the present */
+    struct tsim_words states, sums; /* of all moments; states also has, at its end, that of the present */
+    int32_t *places, *present;      /* of all moments, and of the present */
     size_t n_places, places_capacity;
     tsim_tick skipped;
     int64_t skipped_events;
@@ -54,14 +56,14 @@ struct tsim_periods {
     void *context;
     struct tsim_periods_task *notes; /* since the first moment */
     size_t n_notes, notes_capacity;
-    int32_t *counts; /* scratch: by chunk and kind */
-    /* Until it comes to that item of the whole schedule there is no use in looking. */
+    int32_t *counts; /* scratch space, by chunk and kind */
+    /* Before this stage group comes to that item of the whole schedule there is no use in looking. */
     const struct tsim_stage_group *ended_by;
     int64_t end;
 };
 
 /* A period that was found: how often it is left out, and by how many slots of forward and of other passes. If there is
- * no room for it, the stage group whose schedule ends it, and the item at which. */
+ * no room for it, the stage group whose schedule ends it, and the item at which it does. */
 struct period {
     int32_t slots[2];
     bool is_known[2];
@@ -122,8 +124,9 @@ static void forget(struct tsim_periods *periods) {
 
 /* ---- when to look ---- */
 
-/* Interleaved, chunk by chunk: at the end of each backward pass on the first stage, and of those forward passes that
- * another one follows. Else once a micro-batch, or a group of them: at the end of its last pass there. */
+/* In interleaved schedules, chunk by chunk: at the end of each backward pass on the first stage, and of those forward
+ * passes that another forward pass follows. Else once for each micro-batch, or for a group of them: at the end of its
+ * last pass there. */
 bool tsim_periods_is_due(const struct tsim_periods *periods, int64_t label) {
     const struct tsim_stage_group *group = &periods->stage_groups[0];
     const struct tsim_schedule_shape *shape = &group->plan->schedule;
@@ -157,7 +160,7 @@ static bool label_of(const struct tsim_stage_group *group, int stream, int64_t *
     return group->streams[stream] >= 0 && tsim_engine_label(group->engine, group->streams[stream], label);
 }
 
-/* Messages that have come for passes that are not yet told: when they did shows in the account. */
+/* Puts the messages that have come for passes that are not yet told, because the account shows when they came. */
 static bool put_messages(const struct tsim_stage_group *group, tsim_tick now, struct tsim_words *state) {
     int32_t left = group->n_pending;
     tsim_words_put(state, left);
@@ -271,7 +274,7 @@ static bool sign(const struct tsim_periods *periods, tsim_tick now, uint64_t *si
     return true;
 }
 
-/* Returns the item at which a stream looks for its next task; of the data stream, where not all is sharded. */
+/* Returns the item at which a stream looks for its next task; for the data stream, if not everything is sharded. */
 static int32_t *next_item(struct tsim_stage_group *group, int stream) {
     switch (stream) {
     case TSIM_STREAM_COMPUTE:
@@ -282,7 +285,7 @@ static int32_t *next_item(struct tsim_stage_group *group, int stream) {
         return &group->send_at[0];
     case TSIM_STREAM_PREV:
         return &group->send_at[1];
-    default: /* a communicator's is where the compute stream is */
+    default: /* a communicator is where the compute stream is */
         return &group->item;
     }
 }
@@ -314,7 +317,7 @@ static void put_sums(const struct tsim_periods *periods, struct tsim_words *sums
 
 /* ---- what repeats ---- */
 
-/* Answers as tsim_stage_group_meets_data does, but with gathers only where there is one still to come. */
+/* Answers as tsim_stage_group_meets_data does, but with gathers only if there is one still to come. */
 static bool meets_data(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     int64_t label;
     if (!tsim_stage_group_meets_data(group, item))
@@ -325,7 +328,8 @@ static bool meets_data(const struct tsim_stage_group *group, struct tsim_pass_it
            (label_of(group, TSIM_STREAM_DATA, &label) && tsim_label_kind(label) == TSIM_TASK_GATHER);
 }
 
-/* Chunks that cost the same may stand for each other where no bucket of theirs is waited for, or released once. */
+/* Returns whether the chunk costs the same as others and may stand for them, because no bucket of theirs is waited for,
+ * or released once. */
 static bool is_alike(const struct tsim_periods *periods, const struct tsim_stage_group *group, struct tsim_pass_item a,
                      struct tsim_pass_item b) {
     const struct tsim_chunk_plan *chunks = group->stage_plan->chunks;
@@ -341,19 +345,20 @@ static bool is_alike(const struct tsim_periods *periods, const struct tsim_stage
            from->receives == to->receives && from->hop.sends == to->hop.sends && from->hop.to_next == to->hop.to_next;
 }
 
-/* Are the passes from the one item to the other all tasks, or the operators of all played? */
+/* Returns whether the passes from the one item to the other are all tasks, or the operators of all are played. */
 static bool are_played_alike(const struct tsim_stage_group *group, int64_t from, int64_t to) {
     const struct tsim_stage_plan *sp = group->stage_plan;
     return group->plan->plays_operators != TSIM_OPERATORS_OF_MET || to < sp->met_until || from >= sp->met_from ||
            (from >= sp->met_until && to < sp->met_from);
 }
 
-/* Does nobody listen to the operators of the passes from the one item to the other, or to all of them? */
+/* Returns whether nobody listens to the operators of the passes from the one item to the other, or somebody to all of
+ * them. */
 static bool are_told_alike(const struct tsim_stage_group *group, int64_t from, int64_t to) {
     return !group->is_told || !group->told_items || !memchr(group->told_items + from, true, (size_t)(to - from));
 }
 
-/* Does the whole schedule have at `index + step` what it has at `index`, so many slots later? */
+/* Returns whether the whole schedule has at `index + step` what it has at `index`, so many slots later. */
 static bool repeats_at(const struct tsim_periods *periods, const struct tsim_stage_group *group, int64_t index,
                        int64_t step, struct period *period) {
     if (index + step >= group->stage_plan->n_items)
@@ -361,8 +366,8 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_sta
     struct tsim_pass_item a = group->stage_plan->items[index], b = group->stage_plan->items[index + step];
     int32_t further = tsim_step_slot(group->plan, b) - tsim_step_slot(group->plan, a);
     bool is_other = a.kind != TSIM_PASS_FORWARD;
-    /* Most are, as is told without their paths (7 % of a run of GPT 530B): the first micro-batch alone meets gathers,
-     * each one or the last alone reductions. */
+    /* Most are alike, which is known without their paths (7 % of a run of GPT 530B): only the first micro-batch meets
+     * gathers, and each or only the last meets reductions. */
     bool is_same = a.kind == b.kind && a.pair == b.pair && a.is_alone == b.is_alone && a.chunk == b.chunk &&
                    a.microbatch > 0 && b.microbatch < periods->last_microbatch;
     if (further < 0 || !(is_same || is_alike(periods, group, a, b)) || !are_played_alike(group, index, index + step) ||
@@ -375,18 +380,18 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_sta
     return further == period->slots[is_other];
 }
 
-/* The streams from here on follow the compute stream: their next task belongs to an item, but not to that which
+/* The streams from here on follow the compute stream: their next task belongs to an item, but not to the one that
  * runs. */
 enum { FIRST_FOLLOWER = TSIM_STREAM_COMPUTE + 1 };
 
-/* It waits for a pass that has not begun yet. */
+/* Returns whether the stream waits for a pass that has not begun. */
 static bool stands_still(const struct tsim_stage_group *group, int stream, const int32_t *then, const int32_t *now) {
     return !(stream == TSIM_STREAM_DATA && group->plan->shards_fully) && now[AT_LABELS + stream] >= 0 &&
            now[AT_NEXT + stream] == then[AT_NEXT + stream] && now[AT_LABELS + stream] == then[AT_LABELS + stream];
 }
 
-/* Tells whether what the programs will look at next moved by `step`, too. Followers may wait for passes of a kind that
- * does not move (leaves_a_schedule), reductions of a whole step for its end. */
+/* Returns whether what the programs will look at next has moved by `step`, too. Followers may wait for passes of a kind
+ * that does not move (leaves_a_schedule), and reductions of a whole step for its end. */
 static bool moved_alike(const struct tsim_stage_group *group, const int32_t *then, const int32_t *now, int64_t step) {
     int64_t label;
     int64_t moved[TSIM_N_STREAMS];
@@ -421,8 +426,8 @@ static int64_t farthest(const struct tsim_stage_group *group, const int32_t *the
     return far + 2; /* the first of a pair looks at the second */
 }
 
-/* Returns the first item from `at` on that is not there again `step` items later. The middle of a long schedule, the
- * first and the last micro-batches apart, needs no looking through. */
+/* Returns the first item from `at` on that does not come again `step` items later. The middle of a long schedule,
+ * without the first and the last micro-batches, need not be looked through. */
 static int64_t end_of_repeats(const struct tsim_periods *periods, const struct tsim_stage_group *group, int64_t at,
                               int64_t step, struct period *period) {
     struct tsim_schedule_stretch regular = tsim_schedule_regular(&group->plan->schedule, group->stage);
@@ -439,7 +444,7 @@ static int64_t end_of_repeats(const struct tsim_periods *periods, const struct t
     return at;
 }
 
-/* Lowers period->times to what the stage group's schedule allows; false when that is nothing. */
+/* Lowers period->times to what the stage group's schedule allows; returns false if that is nothing. */
 static bool count_times(const struct tsim_periods *periods, const struct tsim_stage_group *group, const int32_t *then,
                         const int32_t *now, struct period *period) {
     int64_t step = now[AT_ITEM] - then[AT_ITEM], at = then[AT_OLDEST];
@@ -456,15 +461,15 @@ static bool count_times(const struct tsim_periods *periods, const struct tsim_st
     return true;
 }
 
-/* Passes of one direction, and of one chunk where slots go chunk by chunk, are in the order of their slots on every
- * stage. So each pass is there once without what is left out if a period has as many of them as it moves them on:
- * those, at least, of which more will come. */
+/* Returns whether a schedule remains when the period is left out. Passes of one direction, and of one chunk if slots go
+ * chunk by chunk, are in the order of their slots on every stage. So each pass is still there once if a period has as
+ * many of them as it moves them on, or at least those of which more will come. */
 static bool leaves_a_schedule(const struct tsim_periods *periods, const struct tsim_stage_group *group,
                               const int32_t *then, const int32_t *now, const struct period *period) {
     const struct tsim_stage_plan *sp = group->stage_plan;
     int32_t chunks = periods->is_interleaved ? 1 : group->plan->schedule.chunks, end = sp->n_items;
     if (periods->is_interleaved && now[AT_ITEM] + 2 < end)
-        end = now[AT_ITEM] + 2; /* forward and backward passes in turn, or what comes to the end */
+        end = now[AT_ITEM] + 2; /* forward and backward passes in turn, or what comes at the end */
     memset(periods->counts, 0, (size_t)chunks * TSIM_N_PASS_KINDS * sizeof *periods->counts);
     for (int32_t i = then[AT_ITEM]; i < end; i++) {
         struct tsim_pass_item item = sp->items[i];
@@ -474,7 +479,7 @@ static bool leaves_a_schedule(const struct tsim_periods *periods, const struct t
         else if (*count != period->slots[item.kind != TSIM_PASS_FORWARD])
             return false;
     }
-    for (int s = FIRST_FOLLOWER; s < TSIM_STREAM_BESIDE; s++) /* those beside kernels wait for no pass by its slot */
+    for (int s = FIRST_FOLLOWER; s < TSIM_STREAM_BESIDE; s++) /* streams beside kernels wait for no pass by its slot */
         if (stands_still(group, s, then, now) &&
             period->slots[sp->items[now[AT_LABELS + s]].kind != TSIM_PASS_FORWARD] != 0)
             return false;
@@ -487,7 +492,7 @@ static bool find_period(const struct tsim_periods *periods, const int32_t *then,
     for (int32_t g = 0; g < periods->n_stage_groups; g++)
         if (!count_times(periods, &periods->stage_groups[g], then + g * N_PLACES, now + g * N_PLACES, period))
             return false;
-    /* Fully sharded, signals go by items: what is forward must stay forward. */
+    /* Fully sharded, signals are numbered by items, so what is forward must stay forward. */
     if (periods->stage_groups[0].plan->shards_fully && !(period->is_known[0] && period->is_known[1]))
         return false;
     for (int32_t g = 0; g < periods->n_stage_groups; g++)
@@ -559,7 +564,8 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
         tell_again(periods, then, places, now->now - then->now, period);
 }
 
-/* Returns the last moment like it after which a period can be left out; NULL: none, and *period is the shortest. */
+/* Returns the last moment like it after which a period can be left out; NULL if there is none, and then *period is the
+ * shortest. */
 static const struct moment *find_like(const struct tsim_periods *periods, const struct moment *now, uint64_t signature,
                                       struct period *period) {
     const int64_t *states = periods->states.words;
@@ -603,7 +609,8 @@ static bool is_known(const struct tsim_periods *periods, uint64_t signature) {
     return is_known;
 }
 
-/* Pass by pass, a state is written down when its signature comes again: most never do. */
+/* Looks for a period. Pass by pass, a state is written down only when its signature comes again, which most never
+ * do. */
 void tsim_periods_look(struct tsim_periods *periods) {
     if (periods->ended_by && periods->ended_by->item + tsim_stage_group_n_left_out(periods->ended_by) < periods->end)
         return;
@@ -636,9 +643,9 @@ void tsim_periods_look(struct tsim_periods *periods) {
             keep(periods, &now, signature);
             return;
         }
-        if (period.times <= (TSIM_STEP_END - now.now) / (now.now - then->now + 1)) /* else time ends in it */
+        if (period.times <= (TSIM_STEP_END - now.now) / (now.now - then->now + 1)) /* else time would end in it */
             leave_out(periods, then, &now, &period);
     }
-    if (periods->states.n > now.state_at) /* else all is forgotten */
+    if (periods->states.n > now.state_at) /* else everything is forgotten */
         periods->states.n = now.state_at;
 }

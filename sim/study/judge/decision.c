@@ -23,7 +23,7 @@ enum {
     HALVINGS = 12
 };
 
-#define MOST_TOKENS 1e17 /* goal.tokens may say no more */
+#define MOST_TOKENS 1e17 /* the most that goal.tokens may be */
 
 static const double MOST_CHANCES[] = {[TSIM_GROUNDS_MEASURED] = TSIM_MOST_CHANCE_MEASURED,
                                       [TSIM_GROUNDS_SIMILAR] = TSIM_MOST_CHANCE_SIMILAR,
@@ -66,8 +66,9 @@ static bool is_same_machine(const struct tsim_offer *a, const struct tsim_offer 
     return strcmp(job_of(a)->cluster.node->accelerator->name, job_of(b)->cluster.node->accelerator->name) == 0;
 }
 
-/* Returns how many times as long a run takes of which failures cost the share `frac`, if they are so many times as
- * frequent: each costs the same time, and the longer run meets more of them. Infinite where nothing but failures is left. */
+/* Returns the factor by which a run takes longer, of which failures cost the share `frac`, if they are `times` as
+ * frequent: each costs the same time, and the longer run meets more of them. Infinite if nothing but failures is
+ * left. */
 static double stretch(double frac, double times) {
     return frac * times < 1 ? (1 - frac) / (1 - frac * times) : (double)INFINITY;
 }
@@ -141,14 +142,14 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
         (struct tsim_percentiles){of_run->p10 * each_kwh, of_run->p50 * each_kwh, of_run->p90 * each_kwh};
 }
 
-/* Returns how many times the middle case is over the limit that it misses by most; 1: it misses neither. */
+/* Returns the ratio of the middle case to the limit that it misses by most; 1 if it misses neither. */
 static double miss_ratio(const struct tsim_goal_spec *goal, const struct tsim_offer *offer) {
     double late = goal->deadline_s > 0 ? offer->days.p50 * TSIM_DAY_S / goal->deadline_s : 1;
     double dear = goal->budget_usd > 0 ? offer->cost_usd.p50 / goal->budget_usd : 1;
     return fmax(1, fmax(late, dear));
 }
 
-/* Among offers that are equally likely. */
+/* Returns whether offers that are equally likely are ranked by days. */
 static bool is_by_days(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective) {
     return objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0));
 }
@@ -212,12 +213,12 @@ static double reserved_usd_per_s(const struct tsim_scenario *job) {
                                             : job->cluster.node->accelerator->reserved_usd_per_s;
 }
 
-/* Is the network's price one of its own, and not a part of the machines'? */
+/* Returns whether the network has a price of its own, and not a part of the machines'. */
 static bool has_priced_network(const struct tsim_scenario *job) {
     return job->cluster.nodes > 1 && job->cluster.fabric && job->cluster.fabric->switch_usd > 0;
 }
 
-/* False: it has no price. */
+/* Fills in the offer's price; returns false if it has none. */
 static bool price(struct tsim_offer *offer) {
     const struct tsim_scenario *job = job_of(offer);
     const struct tsim_cost_spec *c = &job->cost;
@@ -244,7 +245,7 @@ static bool price(struct tsim_offer *offer) {
     return false;
 }
 
-/* False: the plan's days or its price are not known. */
+/* Makes an offer of a plan; returns false if the plan's days or its price are not known. */
 static bool make_offer(const struct tsim_plan *plan, enum tsim_purchase purchase, struct tsim_offer *offer) {
     *offer = (struct tsim_offer){.plan = plan, .purchase = purchase};
     offer->capital = capital_of(offer);
@@ -262,7 +263,7 @@ static void add_offers(struct tsim_decision *decision, const struct tsim_plan *p
 }
 
 static void rank(struct tsim_decision *decision, enum tsim_decision_objective objective) {
-    for (size_t i = 1; i < decision->n_offers; i++) { /* stable: of equal ones the earlier stays first */
+    for (size_t i = 1; i < decision->n_offers; i++) { /* stable: among equals the earlier stays first */
         struct tsim_offer offer = decision->offers[i];
         size_t at = i;
         for (; at > 0 && tsim_offer_is_better(&decision->job->goal, objective, &offer, &decision->offers[at - 1]); at--)
@@ -276,10 +277,10 @@ static void rank(struct tsim_decision *decision, enum tsim_decision_objective ob
 struct deciding {
     struct tsim_arena *arena;
     const struct tsim_decision_search *search;
-    struct tsim_override *overrides; /* the goal's length among them */
+    struct tsim_override *overrides; /* with the goal's length */
     size_t n_overrides;
     bool is_of_dear;  /* machines that are searched only because they might win */
-    bool is_screened; /* the search plays passes, and nobody asked for that */
+    bool is_screened; /* the search plays passes, for which nobody has asked */
     tsim_plan_report_fn report;
     void *context;
     struct tsim_decision *decision;
@@ -290,7 +291,8 @@ static bool is_same_node(const struct tsim_offer *a, const struct tsim_offer *b)
     return strcmp(job_of(a)->cluster.node->name, job_of(b)->cluster.node->name) == 0;
 }
 
-/* Would an offer be the best, or be shown beside it: the best of its way to get a cluster, or of the next machines? */
+/* Returns whether an offer would be the best, or be shown beside it: the best of its way to get a cluster, or of the
+ * next machines. */
 static bool is_shown(const struct deciding *d, const struct tsim_offer *offer) {
     const struct tsim_decision *decision = d->decision;
     const struct tsim_offer *machines[MOST_MACHINES + 1];
@@ -334,12 +336,12 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
     tsim_space_of_machines(d->arena, d->search->source, d->overrides, d->n_overrides, d->search->has_fabrics, axes,
                            priced);
     axes = priced;
-    struct tsim_diags warnings; /* of candidates of ours: nobody chose them */
+    struct tsim_diags warnings; /* of candidates that tsim chose */
     tsim_diags_init(&warnings);
     enum tsim_status status = tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes,
                                                    TSIM_PLAN_COARSE, space, d->search->axes ? d->diags : &warnings);
     tsim_diags_release(&warnings);
-    if (status != TSIM_OK) /* once more, to hear why */
+    if (status != TSIM_OK) /* runs once more, to report the reason */
         return tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes, TSIM_PLAN_COARSE,
                                     space, d->diags);
     TSIM_TRY(tsim_plan_run(d->arena, &search, d->report, d->context, result, d->diags));
@@ -383,10 +385,10 @@ static const struct tsim_catalogue_machine *machine_of(const struct tsim_decisio
 
 /* ---- machines that are left out ---- */
 
-/* An offer that is no worse than any that the machine could make with more than half of `most_accelerators` and not more
- * than them: they do nothing but products at their peak, and have the evidence of machines measured best. The days are those
- * of all of them, and cost so much of half of them; only a purchase costs the same however long it takes. False: there is no
- * such price. */
+/* Makes an offer that is no worse than any that the machine could make with between half of `most_accelerators` and all
+ * of them: they do nothing but products at their peak, and have the evidence of the best measured machines. The days
+ * are those of all of them, and cost as much as half of them do; only a purchase costs the same however long it takes.
+ * Returns false if there is no such price. */
 static bool best_imaginable(struct tsim_arena *arena, const struct tsim_scenario *job, enum tsim_purchase purchase,
                             double most_accelerators, struct tsim_offer *offer) {
     const struct tsim_cost_spec *c = &job->cost;
@@ -414,7 +416,7 @@ static bool best_imaginable(struct tsim_arena *arena, const struct tsim_scenario
     return true;
 }
 
-/* Could an offer of the machine be better than the best one, as far as its peak says? */
+/* Returns whether an offer of the machine could be better than the best one, by its peak alone. */
 static bool may_win(const struct tsim_decision *decision, enum tsim_decision_objective objective,
                     const struct tsim_scenario *job) {
     struct tsim_arena scratch;
@@ -442,7 +444,7 @@ static double days_to_fill(const struct tsim_decision *decision) {
     return deadline_s > 0 ? deadline_s / TSIM_DAY_S : TSIM_DAYS_WITHOUT_DATE;
 }
 
-/* The machine in the size that was asked for, or that a first guess says. */
+/* Adds the machine in the size that was asked for, or that a first guess gives. */
 static void add_first(struct deciding *d, struct sizes *sizes, const struct tsim_catalogue_machine *machine) {
     if (!tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes"))
         add_size(sizes->list, &sizes->n, machine,
@@ -463,7 +465,7 @@ static enum tsim_status search_sizes(struct deciding *d, struct sizes *sizes) {
     return search_space(d, &space);
 }
 
-/* Clusters that the batch does not divide over have no plan: half of each, until one has. */
+/* Tries half of each cluster over which the batch does not divide, and which has no plan, until one has. */
 static enum tsim_status search_halves(struct deciding *d, struct sizes *sizes) {
     struct tsim_decision *decision = d->decision;
     struct tsim_space space;
@@ -481,7 +483,8 @@ static enum tsim_status search_halves(struct deciding *d, struct sizes *sizes) {
     return TSIM_OK;
 }
 
-/* The best machines, MOST_REFINED at most, in the sizes that their predictions ask for, and in the next smaller one and the next larger one. */
+/* Adds the best machines, MOST_REFINED at most, in the sizes that their predictions ask for, and in the next smaller
+ * and the next larger size. */
 static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, size_t most_machines) {
     struct tsim_decision *decision = d->decision;
     const struct tsim_catalogue_machine *seen[MOST_REFINED];
@@ -503,7 +506,7 @@ static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, si
         add_size(sizes->list, &sizes->n, machine, nodes);
         add_size(sizes->list, &sizes->n, machine, nodes + 1);
         if (is_first &&
-            d->search->objective == TSIM_DECIDE_BY_DAYS) { /* more are sooner done, as far as the money goes */
+            d->search->objective == TSIM_DECIDE_BY_DAYS) { /* more nodes finish sooner, as far as the money goes */
             double own_nodes = (double)job_of(offer)->cluster.nodes;
             add_size(sizes->list, &sizes->n, machine, own_nodes + 1);
             add_size(sizes->list, &sizes->n, machine, 2 * own_nodes);
@@ -514,8 +517,8 @@ static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, si
     return decision->is_interrupted ? TSIM_OK : search_sizes(d, sizes);
 }
 
-/* First of several machines, then of the best one as long as that finds a better size. For the fewest days several are tried in
- * more and more nodes, until none is better for it. */
+/* Refines the sizes, first of several machines, then of the best one as long as that finds a better size. For the
+ * fewest days several are tried with more and more nodes, until none is better for it. */
 static enum tsim_status refine(struct deciding *d, struct sizes *sizes) {
     enum { MOST_ROUNDS = 4, MOST_ROUNDS_BY_DAYS = 16 };
     struct tsim_decision *decision = d->decision;
@@ -532,8 +535,8 @@ static enum tsim_status refine(struct deciding *d, struct sizes *sizes) {
     return TSIM_OK;
 }
 
-/* Machines that were put off for their price, and could still be better than the best: until there is none. Where there is no
- * best, all of them. */
+/* Searches machines that were put off for their price and could still be better than the best, until there is none; all
+ * of them, if there is no best. */
 static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
     struct tsim_decision *decision = d->decision;
     for (bool is_more = true; is_more && !decision->is_interrupted;) {
@@ -556,8 +559,8 @@ static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
     return TSIM_OK;
 }
 
-/* Each machine as often as a first guess says; then the best machines in the sizes that their predictions ask for. Then
- * those that were left out for their price, where that does not prove that they lose. */
+/* Searches each machine in the size of a first guess, then the best machines in the sizes that their predictions ask
+ * for, and then those that were left out for their price, if that does not prove that they lose. */
 static enum tsim_status search_catalogue(struct deciding *d) {
     struct tsim_decision *decision = d->decision;
     struct sizes *sizes = TSIM_NEW(d->arena, struct sizes);
@@ -580,7 +583,7 @@ static enum tsim_status search_catalogue(struct deciding *d) {
 
 /* ---- why not ---- */
 
-/* Sums are known to two digits at most: prices spread. */
+/* Rounds a sum to two digits, which is the most that is known, because prices spread. */
 static double two_digits(double value) {
     double unit = value > 0 ? pow(10, floor(log10(value)) - 1) : 1;
     return unit * floor(value / unit + 0.5);
@@ -598,18 +601,18 @@ static const struct tsim_percentiles *range_of(const struct tsim_offer *offer, e
     return which == LIMITED_DAYS ? &offer->days : &offer->cost_usd;
 }
 
-/* INFINITY: the goal has no such limit. */
+/* Returns the goal's limit; INFINITY if it has none. */
 static double limit_of(const struct tsim_goal_spec *goal, enum limited which) {
     double limit = which == LIMITED_DAYS ? goal->deadline_s / TSIM_DAY_S : goal->budget_usd;
     return limit > 0 ? limit : (double)INFINITY;
 }
 
-/* "12 %", "0.4 %" */
+/* Returns "12 %" or "0.4 %". */
 static const char *percent_above(struct tsim_arena *arena, double ratio) {
     return tsim_arena_printf(arena, ratio < 1.01 ? "%.1f %%" : "%.0f %%", 100 * (ratio - 1));
 }
 
-/* "12 % more", "3.4 times as much" */
+/* Returns "12 % more" or "3.4 times as much". */
 static const char *ratio_text(struct tsim_arena *arena, double ratio, const char *more, const char *much) {
     if (ratio < 2)
         return tsim_arena_printf(arena, "%s %s", percent_above(arena, ratio), more);
@@ -623,7 +626,8 @@ static const char *over_text(struct tsim_arena *arena, double ratio, enum limite
     return which == LIMITED_DAYS ? ratio_text(arena, ratio, "later", "late") : ratio_text(arena, ratio, "more", "much");
 }
 
-/* Returns a value of an offer's days or cost with as many digits as its range supports, as the table of offers has it. */
+/* Returns a value of an offer's days or cost with as many digits as its range supports, as the table of offers has
+ * it. */
 static const char *amount_text(struct tsim_arena *arena, const struct tsim_offer *offer, double amount,
                                enum limited which) {
     char text[64];
@@ -633,7 +637,7 @@ static const char *amount_text(struct tsim_arena *arena, const struct tsim_offer
                                         : tsim_supported_text(range, amount, "USD", text, sizeof text));
 }
 
-/* Tells what speaks for an offer all the same, where that is a tenth or more: "; it takes 33 % less time". */
+/* Returns what speaks for an offer all the same, if that is a tenth or more: "; it takes 33 % less time". */
 static const char *gains_text(struct tsim_arena *arena, const struct tsim_offer *best, const struct tsim_offer *other) {
     const char *sooner = "", *cheaper = "";
     if (other->days.p50 < 0.9 * best->days.p50)
@@ -697,7 +701,8 @@ static const char *contract_text(struct tsim_arena *arena, const struct tsim_off
                : "";
 }
 
-/* The best of each other way to get a cluster, of the same machine in another number, and of the next machines. */
+/* Finds the best offer of each other way to get a cluster, of the same machine in another number, and of the next
+ * machines. */
 static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *decision,
                               enum tsim_decision_objective objective) {
     enum { MOST_ALTERNATIVES = TSIM_N_PURCHASES + 1 + MOST_MACHINES };
@@ -729,7 +734,7 @@ static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *de
 
 /* ---- as `tsim run` plays it ---- */
 
-/* Returns the plan played operator by operator; NULL: it cannot be. */
+/* Returns the plan played operator by operator; NULL if it cannot be. */
 static const struct tsim_plan *played(struct deciding *d, const struct tsim_evidence *evidence,
                                       const struct tsim_plan *screened) {
     struct tsim_plan *plan = TSIM_NEW(d->arena, struct tsim_plan);
@@ -750,7 +755,7 @@ static const struct tsim_plan *played(struct deciding *d, const struct tsim_evid
     return is_good ? plan : NULL;
 }
 
-/* Plays a plan, which takes the place of the screened one in all its offers. */
+/* Plays a plan, which replaces the screened one in all its offers. */
 static void play_offers(struct deciding *d, const struct tsim_evidence *evidence, const struct tsim_plan *screened) {
     const struct tsim_plan *plan = played(d, evidence, screened);
     for (size_t i = 0; i < d->decision->n_offers; i++) {
@@ -763,7 +768,7 @@ static void play_offers(struct deciding *d, const struct tsim_evidence *evidence
     }
 }
 
-/* Returns the first plan to be shown that was screened only; NULL: there is none. */
+/* Returns the first plan to be shown that was only screened; NULL if there is none. */
 static const struct tsim_plan *shown_unplayed(const struct tsim_decision *decision) {
     if (decision->offers[0].is_screened)
         return decision->offers[0].plan;
@@ -804,11 +809,11 @@ static bool is_rival(const struct tsim_fabric *own, const struct tsim_fabric *ot
            other->switch_usd > 0;
 }
 
-/* Returns the step of the choice's plan on a fabric, operator by operator; NAN: it is not simulated. */
+/* Returns the step of the choice's plan on a fabric, operator by operator; NAN if it is not simulated. */
 static double step_on(struct deciding *d, const struct tsim_offer *choice, const struct tsim_fabric *fabric) {
     const struct tsim_scenario *scenario;
     struct tsim_result *result = TSIM_NEW(d->arena, struct tsim_result);
-    struct tsim_diags diags; /* what cannot be played is told by the NAN */
+    struct tsim_diags diags; /* the NAN reports what cannot be played */
     if (!tsim_scenario_replan(d->arena, job_of(choice), &choice->plan->choice, &scenario) ||
         (fabric->routing == TSIM_ROUTING_ECMP && fabric->topology == TSIM_TOPOLOGY_FAT_TREE &&
          scenario->n_accelerators > MOST_HASHED))
@@ -823,7 +828,7 @@ static double step_on(struct deciding *d, const struct tsim_offer *choice, const
     return status == TSIM_OK && result->step.fits ? result->step.terms.time_s : (double)NAN;
 }
 
-/* A price of the catalogue with the ends of its interval. */
+/* Returns a price of the catalogue with the ends of its interval. */
 static struct tsim_catalogue_entry entry_of(const struct tsim_catalogue_entry *entries, size_t n, const char *key,
                                             double value) {
     struct tsim_catalogue_entry entry = {.interval = {value, value}};
@@ -887,8 +892,8 @@ static void apply(struct tsim_decision *decision, const struct tsim_changes *cha
         tsim_offer_evaluate(&decision->offers[i], changes);
 }
 
-/* The best offer under changes; NULL stands for none that makes the goal. As long as the choice itself makes it, more or
- * fewer of its node in its way count as the choice. */
+/* Returns the best offer under changes; NULL stands for none that makes the goal. As long as the choice itself makes
+ * it, more or fewer of its node, acquired in the same way, count as the choice. */
 static const struct tsim_offer *best_under(struct tsim_decision *decision, enum tsim_decision_objective objective,
                                            const struct tsim_changes *changes) {
     const struct tsim_offer *choice = &decision->offers[0], *best = choice;
@@ -916,7 +921,7 @@ static struct tsim_changes changed(const struct tsim_decision *decision, enum ch
     return c;
 }
 
-/* Returns the nearest amount, from `from` towards `to`, with which another offer is the best; NAN: none. */
+/* Returns the nearest amount, from `from` towards `to`, with which another offer is the best; NAN if there is none. */
 static double flip_at(struct tsim_decision *decision, enum tsim_decision_objective objective, enum change which,
                       double from, double to, const struct tsim_offer **other) {
     const struct tsim_offer *choice = &decision->offers[0];
@@ -1018,7 +1023,7 @@ static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, e
     decision->flips[decision->n_flips++] = sentence;
 }
 
-/* A machine that serves several runs pays above so much use of its life. */
+/* Says from which utilization on a machine that serves several runs pays. */
 static void say_utilization(struct tsim_arena *arena, struct tsim_decision *decision) {
     const struct tsim_offer *choice = &decision->offers[0];
     double utilization = figure(choice, TSIM_OUTCOME_OWNED_UTILIZATION);
@@ -1054,8 +1059,8 @@ static void find_flips(struct tsim_arena *arena, struct tsim_decision *decision,
 
 /* ---- no goal met ---- */
 
-/* Returns the least that an offer takes in nine cases of ten while it keeps the other limit in the middle case, or
- * whatever it does with that one. */
+/* Returns the offer with the least in nine cases of ten that keeps the other limit in the middle case, or whatever it
+ * does with that one. */
 static const struct tsim_offer *least_of(const struct tsim_decision *decision, enum limited which, bool keeps_other) {
     enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
     double other_limit = limit_of(&decision->job->goal, other);
@@ -1069,7 +1074,7 @@ static const struct tsim_offer *least_of(const struct tsim_decision *decision, e
     return least;
 }
 
-/* Says how far one limit would have to move while the other one stays; where that is not enough, how far this one has to
+/* Says how far one limit would have to move while the other one stays; if that is not enough, how far this one has to
  * move if the other is given up. */
 static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, enum limited which) {
     static const char *const WHAT[] = {"date that can be kept", "budget that suffices"},
@@ -1087,7 +1092,7 @@ static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, e
         before = tsim_arena_printf(arena, "%s; %s", FAILS[which], GIVES_UP[which]);
     }
     double amount = range_of(offer, which)->p90, ratio = amount / limit_of(goal, which);
-    if (fails && ratio <= 1) { /* what fails is the other limit, whatever this one is */
+    if (fails && ratio <= 1) { /* the other limit fails, whatever this one is */
         const struct tsim_offer *least = least_of(decision, other, false);
         double middle = range_of(least, other)->p50;
         decision->misses[decision->n_misses++] =
@@ -1096,7 +1101,7 @@ static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, e
                               tsim_offer_cluster(arena, least));
         return;
     }
-    if (ratio <= 1) /* its chance is below what it would take for another reason */
+    if (ratio <= 1) /* another reason keeps its chance low */
         return;
     decision->misses[decision->n_misses++] =
         tsim_arena_printf(arena, "%sthe %s is %s, %s (in nine cases of ten; %s %s)", before, WHAT[which],
@@ -1113,7 +1118,8 @@ static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision
 
 /* ---- what is left out ---- */
 
-/* Returns the least that the products of a run cost at the machine's peak; INFINITY: it would come after the date. */
+/* Returns the least that the products of a run cost at the machine's peak; INFINITY if they would end after the
+ * date. */
 static double least_usd(const struct tsim_scenario *job) {
     const struct tsim_cost_spec *c = &job->cost;
     double accelerator_s = tsim_least_accelerator_s(job), reserved = reserved_usd_per_s(job),
@@ -1128,7 +1134,7 @@ static double least_usd(const struct tsim_scenario *job) {
     return usd;
 }
 
-/* Nothing but its peak is known of a machine that cannot win. */
+/* Names the machines that cannot win, of which only the peak is known. */
 static void say_dear(struct tsim_arena *arena, struct tsim_decision *decision) {
     const struct tsim_offer *best = &decision->offers[0];
     for (size_t i = 0; i < decision->n_machines; i++) {
@@ -1149,8 +1155,8 @@ static void say_dear(struct tsim_arena *arena, struct tsim_decision *decision) {
 
 /* ---- the whole ---- */
 
-/* Returns the tokens of the goal, or to its loss; 0: neither is said, NAN, with an error: the loss is likelier never
- * reached. */
+/* Returns the tokens of the goal, or those to its loss. 0: it has neither. NAN, with an error: the loss is likelier
+ * never reached. */
 static double length_of(struct deciding *d, const struct tsim_scenario *job) {
     struct tsim_tokens_needed needed;
     if (!(job->goal.loss_nats > 0))
@@ -1199,7 +1205,7 @@ static enum tsim_status read_goal(struct deciding *d) {
     for (size_t i = 0; i < search->n_overrides; i++)
         d->overrides[i] = search->overrides[i];
     d->n_overrides = search->n_overrides;
-    struct tsim_diags first; /* heard again once the goal's length is there */
+    struct tsim_diags first; /* reported again once the goal's length is known */
     tsim_diags_init(&first);
     if (tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, &first) == TSIM_OK) {
         check_goal(job, d->diags);
@@ -1216,7 +1222,7 @@ static enum tsim_status read_goal(struct deciding *d) {
     d->decision->job = job;
     if (job->goal.loss_nats > 0)
         d->decision->needed = tsim_goal_tokens(job);
-    d->is_screened = job->simulation.detail == TSIM_DETAIL_AUTO; /* hundreds of plans take half the time so */
+    d->is_screened = job->simulation.detail == TSIM_DETAIL_AUTO; /* hundreds of plans take half the time in this way */
     if (d->is_screened)
         d->overrides[d->n_overrides++] = (struct tsim_override){"simulation.detail", "passes"};
     return TSIM_OK;

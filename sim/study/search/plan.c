@@ -18,7 +18,7 @@ enum { BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16 };
 enum fate {
     FATE_OPEN,
     FATE_INVALID,
-    FATE_SAME, /* balanced to what is even, too: another plan's */
+    FATE_SAME, /* balancing gave the even split, which is another plan's */
     FATE_UNPLAYED,
     FATE_TOO_LARGE,
     FATE_PRUNED,
@@ -31,68 +31,68 @@ struct item {
     int64_t position;
     int32_t candidate, family; /* -1: none */
     enum fate fate;
-    enum tsim_least bound; /* the last that was found */
-    const int64_t *layers; /* of each part of the model, once they are balanced and it waits again; else NULL */
+    enum tsim_least bound; /* the last bound that was found */
+    const int64_t *layers; /* of each part of the model, once balanced, while it waits again; else NULL */
     double rival;          /* objective of the first that waits behind it; -INFINITY: none */
-    bool breaks_limit;     /* whatever the simulation says */
+    bool breaks_limit;     /* it breaks a limit, whatever the simulation says */
     bool may_not_fit;
-    double objective; /* bound, then value; more is better (negated where less is) */
+    double objective; /* the bound, then the value; more is better (negated for figures of which less is) */
     struct tsim_plan_price price;
     double excess_bytes;
 };
 
-/* Earlier rounds found this; nobody writes to it while threads work. */
+/* The findings of earlier rounds; nobody writes to them while threads work. */
 struct known {
     struct tsim_best best;
     struct item *front; /* heap */
     size_t n_front, capacity;
-    struct item *own; /* the best of each candidate; fate open: none so far */
-    struct item safe; /* the best that fits whatever the memory's error; fate open: none so far */
+    struct item *own; /* the best of each candidate; its fate is open while there is none */
+    struct item safe; /* the best that fits whatever the memory's error; its fate is open while there is none */
 };
 
-/* Open items as a heap, the best bound first. */
+/* A heap of the open items, the best bound first. */
 struct queue {
     struct item **items;
     size_t n;
 };
 
-/* Plans that share all keys before TSIM_PLAN_RECOMPUTE, or before TSIM_PLAN_LAYERS: the item has the first position of
- * theirs, and of all of them the bound. */
+/* The plans that share all keys before TSIM_PLAN_RECOMPUTE, or before TSIM_PLAN_LAYERS. The item has the position of
+ * the first and the bound of all. */
 struct family {
     struct item item;
     int64_t n_fine;
     struct best_of *best;
 };
 
-/* A coarse plan and its refinements share one. */
+/* The best of a coarse plan and its refinements. */
 struct best_of {
     double objective; /* so far; -INFINITY: none */
 };
 
-/* Counts a candidate's plans: those still among the search's items, and those that fell out before. */
+/* Counts of a candidate's plans: of those still among the search's items, and of those that fell out before. */
 struct outcomes {
     int64_t n_open, n_simulated, n_ranked;
     int64_t n_invalid, n_unplayed, n_too_large;
-    double least_excess_bytes; /* of those; NAN: none */
+    double least_excess_bytes; /* of those that are too large; NAN: none */
 };
 
 struct search {
     const struct tsim_plan_search *options;
-    struct item *items; /* heap; by position, so by candidate */
+    struct item *items; /* on the heap; by position, and so by candidate */
     size_t n_items, capacity;
     size_t first_unbounded;
     int64_t n_total, n_unseen; /* plans that divide; those that an interrupt kept from being bounded */
     bool heeds;                /* an interrupt is looked for */
     bool is_interrupted;
-    double began_s;            /* this part of the search, by a steady clock */
+    double began_s;            /* when this part of the search began, by a steady clock */
     struct outcomes *outcomes; /* by candidate */
     struct family *families;   /* heap */
     size_t n_families, family_capacity;
     struct tsim_arena kept;
-    bool families_recompute;   /* the families' recomputation is their first position's; else they have all values */
+    bool families_recompute;   /* a family's recomputation is its first position's; else it has all values */
     int64_t n_pruned_unlisted; /* refinements that fell out with their family */
     struct known known;
-    struct queue *queues; /* of the rounds: one for each candidate that is asked for its best, else one for all */
+    struct queue *queues; /* for the rounds: one for each candidate that is asked for its best, else one for all */
     size_t n_queues, next_queue;
     struct item **round; /* TSIM_PLAN_ROUND */
     struct tsim_point *points;
@@ -101,7 +101,7 @@ struct search {
     struct tsim_plan *own;         /* the best of each candidate that has one */
     const struct item **own_items;
     enum tsim_status *own_status;
-    size_t first_own; /* of those that are being completed */
+    size_t first_own; /* of the plans that are being completed */
 };
 
 /* ---- figures that a bound says something about ---- */
@@ -139,7 +139,7 @@ static bool is_more(enum tsim_outcome_figure figure) {
     return tsim_outcome_spec(figure)->goal == TSIM_GOAL_MORE;
 }
 
-/* More is better; infinite where nothing is known. */
+/* Returns the objective, of which more is better; infinite if nothing is known. */
 static double objective_of(const struct search *search, const struct tsim_outcome *outcome, bool is_bound) {
     enum tsim_outcome_figure figure = search->options->ranking.objective;
     double value = outcome->value[figure];
@@ -164,7 +164,7 @@ static bool breaks_limit(const struct search *search, const struct tsim_outcome 
 static struct tsim_plan_price price_of(const struct tsim_scenario *sc, const struct tsim_outcome *outcome) {
     double tokens = (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
     double cost = outcome->value[TSIM_OUTCOME_TRILLION_RENT], steps = outcome->value[TSIM_OUTCOME_POST_TRAINING_STEPS];
-    bool is_round = !isnan(steps); /* a step has its part of one */
+    bool is_round = !isnan(steps); /* a step has its part of a round */
     double time_s =
         is_round ? outcome->value[TSIM_OUTCOME_POST_TRAINING_TIME] / steps : outcome->value[TSIM_OUTCOME_STEP_TIME];
     double energy_j =
@@ -175,10 +175,11 @@ static struct tsim_plan_price price_of(const struct tsim_scenario *sc, const str
 
 /* ---- what is excluded ---- */
 
-/* The earlier one of plans with equal prices stands for all. `b` may be a bound of its own price. */
+/* Returns whether `a` is at least as good as `b` in each price. Among plans with equal prices the earlier one stands
+ * for all. `b` may be a bound of its own price. */
 static bool beats(const struct item *a, const struct item *b) {
     const struct tsim_plan_price *x = &a->price, *y = &b->price;
-    if ((x->cost_usd > 0) != (y->cost_usd > 0)) /* known of one alone */
+    if ((x->cost_usd > 0) != (y->cost_usd > 0)) /* the cost is known for one alone */
         return false;
     if (x->time_s > y->time_s || x->cost_usd > y->cost_usd || x->energy_j > y->energy_j)
         return false;
@@ -214,19 +215,20 @@ static bool is_excluded(const struct search *search, const struct item *item) {
 
 /* ---- threads ---- */
 
-/* The costs of one candidate's passes. Plans are bounded candidate by candidate, and simulated in the order of their
- * bounds: so places for some candidates are enough, and thousands of candidates take no more memory. */
+/* The number of costs of passes that are kept, each for one candidate. Plans are bounded candidate by candidate, and
+ * simulated in the order of their bounds. So places for some candidates are enough, and thousands of candidates take no
+ * more memory. */
 enum { MEMO_PLACES = 64 };
 struct memo_place {
     struct tsim_arena arena;
     const struct tsim_plan_candidate *candidate; /* NULL: none yet */
     struct tsim_run_memo *memo;
-    enum fate fate; /* of all its plans: FATE_OPEN where engines can generate, or need not */
+    enum fate fate; /* of all its plans: FATE_OPEN if engines can generate, or need not */
     double excess_bytes;
 };
 
 struct worker {
-    struct tsim_arena kept, scratch; /* for the search; for one piece */
+    struct tsim_arena kept, scratch; /* for the whole search; for one piece of work */
     struct memo_place memos[MEMO_PLACES];
     double *nearest; /* by candidate and limit: the best that a plan could reach; NAN: none so far */
 };
@@ -292,8 +294,8 @@ static void team_run(struct team *team, struct search *search,
 
 /* ---- bounds ---- */
 
-/* Engines that generate are the same for every plan of a candidate (`job` is any one): simulated once, where whole rounds
- * are compared. */
+/* Simulates the engines that generate, which are the same for every plan of a candidate (`job` is any one), if whole
+ * rounds are compared. */
 static void place_engines(const struct search *search, const struct tsim_scenario *job, struct memo_place *place) {
     struct tsim_generation_phase *generation = TSIM_NEW(&place->arena, struct tsim_generation_phase);
     struct tsim_diags unheard;
@@ -327,7 +329,8 @@ static double better_of(enum tsim_outcome_figure figure, double a, double b) {
     return is_more(figure) ? fmax(a, b) : fmin(a, b); /* where one is NAN, the other is taken */
 }
 
-/* Figures that are bounded are taken from the bounds of all plans, others from those that are simulated. */
+/* Notes the nearest values to the limits. Figures that are bounded are taken from the bounds of all plans, others from
+ * those that are simulated. */
 static void note_nearest(const struct search *search, struct worker *worker, const struct item *item,
                          const struct tsim_outcome *outcome, bool is_bound) {
     const struct tsim_ranking *ranking = &search->options->ranking;
@@ -350,7 +353,7 @@ static const struct tsim_scenario *plan_of(const struct search *search, struct t
                : NULL;
 }
 
-/* Takes the bound of any split of the layers, but for figures of executed work, which depend on it. */
+/* Returns the bound of any split of the layers, without the figures of executed work, which depend on the split. */
 static struct tsim_outcome outcome_of_any_split(const struct tsim_prediction *bound) {
     struct tsim_outcome outcome;
     tsim_outcome_of(bound, &outcome);
@@ -385,7 +388,7 @@ static void set_bound(const struct search *search, struct worker *worker, const 
     note_nearest(search, worker, item, &outcome, true);
 }
 
-/* Tells whether balanced layers came to the even split, which stands elsewhere in the space. */
+/* Returns whether balanced layers came to the even split, which stands elsewhere in the space. */
 static bool is_even_after_all(const struct tsim_plan_candidate *candidate, const struct tsim_scenario *balanced) {
     const struct tsim_parallelism_spec *p = &balanced->parallelism;
     int64_t n = tsim_n_model_parts(p), ends, others;
@@ -398,8 +401,9 @@ static bool is_even_after_all(const struct tsim_plan_candidate *candidate, const
     return true;
 }
 
-/* Tells whether what takes most of a bound's time waits until a plan's turn comes, since a candidate is asked for its fastest
- * plan alone: to balance layers that differ, to find out whether they fit, and whether all traffic is played. */
+/* Returns whether what takes most of a bound's time waits until a plan's turn comes, because a candidate is asked only
+ * for its fastest plan: balancing layers that differ, finding out whether they fit, and whether all traffic is
+ * played. */
 static bool bounds_late(const struct search *search, const struct tsim_plan_candidate *candidate) {
     const struct tsim_plan_search *options = search->options;
     return options->is_for_candidates && candidate->is_coarse && options->ranking.objective == TSIM_OUTCOME_STEP_TIME &&
@@ -432,7 +436,7 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
 
 /* ---- rounds ---- */
 
-/* The plan with the layers that it was balanced to before. */
+/* Returns the plan with the layers to which it was balanced before. */
 static const struct tsim_scenario *balanced_plan(const struct search *search, struct tsim_arena *arena,
                                                  const struct item *item,
                                                  const struct tsim_plan_candidate **candidate) {
@@ -455,13 +459,13 @@ static void keep_layers(struct worker *worker, const struct tsim_scenario *balan
     item->layers = layers;
 }
 
-/* Is it the first that waits, as far as is known? */
+/* Returns whether the item is the first that waits, as far as is known. */
 static bool is_next(const struct search *search, const struct item *item) {
     return item->fate == FATE_OPEN && !is_excluded(search, item) && !(item->objective < item->rival);
 }
 
-/* Simulates the round's item, unless a closer bound shows that it is excluded (pruned), too large, or no longer the first of
- * its queue (it stays open); or not all of its traffic is played. */
+/* Simulates the round's item, unless a closer bound shows that it is excluded (pruned), too large, or no longer the
+ * first of its queue (it stays open), or unless not all of its traffic is played. */
 static void simulate(struct search *search, struct worker *worker, size_t index) {
     struct tsim_arena *arena = &worker->scratch;
     struct item *item = search->round[index];
@@ -552,11 +556,11 @@ static struct item *next_of(const struct search *search, struct queue *queue) {
     return NULL;
 }
 
-/* Each candidate is asked for its best alone: they take turns, so that a plan is known of each before others of it are
- * simulated, and give few at a time, of which the first may exclude the others. */
+/* If each candidate is asked only for its best plan, they take turns, so that a plan of each is known before others of
+ * it are simulated. Each gives few plans at a time, because the first may exclude the others. */
 enum { MOST_AT_A_TIME = 2 };
 
-/* The next open items that are not excluded by what is known; false when none is left. */
+/* Takes the next open items that are not excluded by what is known; returns false if none is left. */
 static bool next_round(struct search *search) {
     size_t most_turns = search->options->is_for_candidates ? MOST_AT_A_TIME : TSIM_PLAN_ROUND;
     search->n_round = 0;
@@ -574,7 +578,7 @@ static bool next_round(struct search *search) {
     return search->n_round > 0;
 }
 
-/* Those that others have overtaken wait again. */
+/* Queues the items again that others have overtaken. */
 static void queue_again(struct search *search) {
     for (size_t i = 0; i < search->n_round; i++)
         if (search->round[i]->fate == FATE_OPEN)
@@ -586,7 +590,7 @@ static bool is_same_choice(const struct tsim_plan_choice *a, const struct tsim_p
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* A plan stands among the best once, with the refinement that makes it the best. */
+/* Offers a plan to the best, among which it stands once, with the refinement that makes it the best. */
 static void offer_best(struct search *search, const struct tsim_point *point) {
     struct tsim_best *best = &search->known.best;
     const struct tsim_plan_candidate *candidate = tsim_plan_candidate_at(search->options->space, point->position);
@@ -648,7 +652,7 @@ static void report_to(tsim_plan_report_fn report, void *context, const struct se
         report(context, &progress);
 }
 
-/* Items are in the order of their candidates. */
+/* Fills the queues; items are in the order of their candidates. */
 static size_t fill_queues(struct search *search, struct item **order) {
     size_t n = 0, n_queues = search->options->is_for_candidates ? search->options->space->n_candidates : 1;
     search->queues = TSIM_NEW_ARRAY(&search->kept, n_queues, struct queue);
@@ -739,7 +743,8 @@ static void keep_open(struct search *search) {
     search->n_items = n;
 }
 
-/* Has its turn shown that it does not fit, or is not played? Such plans are counted with those of before. */
+/* Returns whether the item's turn has shown that it does not fit, or is not played. Such plans are counted with those
+ * that fell out before. */
 static bool is_out_late(const struct item *item) {
     return item->fate == FATE_TOO_LARGE || item->fate == FATE_UNPLAYED;
 }
@@ -758,7 +763,7 @@ static void count_late(struct search *search) {
     }
 }
 
-/* Some candidates at a time, so that what falls out takes no memory. */
+/* Bounds some candidates at a time, so that what falls out takes no memory. */
 static void bound_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context) {
     size_t n_candidates = search->options->space->n_candidates;
     search->n_total = search->n_unseen = count_listed(search->options->space);
@@ -777,8 +782,8 @@ static void bound_all(struct search *search, struct team *team, tsim_plan_report
 
 /* ---- refinements ---- */
 
-/* Bounds of plans whose ranks lie otherwise than their coarse plan's: passes take what they take where nothing that they
- * exchange goes another way. */
+/* Returns whether a plan whose ranks lie otherwise than its coarse plan's has passes that take the same time, because
+ * nothing that they exchange goes another way. */
 static bool passes_stay(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
     const enum tsim_axis *order = candidate->job->parallelism.order;
     if (candidate->axes[TSIM_PLAN_ORDER].n == 1)
@@ -799,8 +804,8 @@ static bool limits_memory(const struct search *search) {
     return false;
 }
 
-/* A bound of all of a family: with the least recomputation, of any split of the layers, and whatever memory it takes. What
- * has more recomputation makes its passes longer, and what is offloaded only adds copies to them. */
+/* Relaxes an item to a bound of its whole family: with the least recomputation, for any split of the layers and any
+ * memory. More recomputation makes its passes longer, and offloading only adds copies to them. */
 static void relax(const struct search *search, struct worker *worker, struct item *item) {
     const struct tsim_plan_candidate *candidate = tsim_plan_candidate_at(search->options->space, item->position);
     const struct tsim_plan_axis *layers = &candidate->axes[TSIM_PLAN_LAYERS];
@@ -881,7 +886,7 @@ static int64_t list_families(struct search *search) {
     return n_fine;
 }
 
-/* Drops families that their bounds exclude. Where the memory has a limit, too, what is said of the nearest to it wants all
+/* Drops families that their bounds exclude. If the memory has a limit, too, the value nearest to that limit needs all
  * plans, and other limits drop nothing. */
 static void prune_families(struct search *search, struct team *team) {
     size_t n = 0;
@@ -896,7 +901,7 @@ static void prune_families(struct search *search, struct team *team) {
     search->n_families = n;
 }
 
-/* One for each value of recompute. */
+/* Splits each family into one for each value of recompute. */
 static void split_families(struct search *search) {
     struct family *whole = search->families;
     size_t n = search->n_families;
@@ -920,7 +925,7 @@ static void split_families(struct search *search) {
     tsim_heap_free(whole);
 }
 
-/* Families know from the start what the coarse plans in them reach. */
+/* Tells families from the start what their coarse plans reach. */
 static void find_bests(struct search *search) {
     const struct tsim_ranking *ranking = &search->options->ranking;
     size_t at = 0; /* items and families are in the order of their positions */
@@ -956,8 +961,8 @@ static bool prunes(const struct search *search) {
     return is_bounded(ranking->objective);
 }
 
-/* The plans that refine a coarse one are as many times as many: what is known of those tells first which are worth a
- * bound of their own. */
+/* Refines the coarse plans. Their refinements are many times as many, and what is known of the coarse ones tells first
+ * which are worth a bound of their own. */
 static void refine(struct search *search, struct team *team, tsim_plan_report_fn report, void *context,
                    struct tsim_plan_result *result) {
     int64_t n_fine = list_families(search);
@@ -1083,7 +1088,7 @@ static void find_gaps(struct tsim_arena *arena, const struct search *search, con
     result->gaps = gaps;
 }
 
-/* The run has no length, or its step no interval. */
+/* Stands for days and cost of a run without a length, or with a step without an interval. */
 static const struct tsim_percentiles NOT_KNOWN = {(double)NAN, (double)NAN, (double)NAN};
 
 enum tsim_status tsim_plan_play(struct tsim_arena *arena, const struct tsim_evidence *evidence,
@@ -1118,8 +1123,8 @@ static void lack(struct tsim_arena *arena, const char **text, const char *what) 
     *text = tsim_arena_printf(arena, "%s%s%s", *text ? *text : "", *text ? ", " : "", what);
 }
 
-/* Returns what of the plan the job's software cannot run, "schedule zb-v, ZeRO-1"; NULL: it can run all, as far as its
- * profile says. */
+/* Returns what the job's software cannot run of the plan, "schedule zb-v, ZeRO-1"; NULL if it can run all of it, as far
+ * as its profile says. */
 static const char *lacking(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
                            const struct tsim_scenario *scenario, const struct tsim_plan_choice *choice) {
     const struct tsim_supports *supports = &scenario->software->supports;
@@ -1144,7 +1149,7 @@ static const char *lacking(struct tsim_arena *arena, const struct tsim_plan_cand
     return text;
 }
 
-/* Asks with a run without failures, which takes no replications, whether one with them is of any use. */
+/* Asks, by a run without failures, which takes no replications, whether one with failures is of any use. */
 static bool is_worth_it(const struct search *search, struct tsim_arena *arena, const struct tsim_scenario *scenario,
                         struct tsim_plan *plan) {
     const struct tsim_plan_search *options = search->options;
@@ -1160,7 +1165,7 @@ static bool is_worth_it(const struct search *search, struct tsim_arena *arena, c
     return !plan->is_left_out;
 }
 
-/* Runs the plan again, in full: the search itself does without tables, intervals and the whole run. */
+/* Runs the plan again, in full, because the search itself does without tables, intervals and the whole run. */
 static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
                                   struct tsim_plan *plan, struct tsim_diags *diags) {
     struct tsim_arena own;
@@ -1181,7 +1186,7 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     return status;
 }
 
-/* The best of a candidate, by a thread: its texts are the worker's. */
+/* Completes the best plan of a candidate on a worker's thread; its texts are the worker's. */
 static void complete_own(struct search *search, struct worker *worker, size_t piece) {
     size_t index = search->first_own + piece;
     struct tsim_diags diags;
@@ -1191,7 +1196,7 @@ static void complete_own(struct search *search, struct worker *worker, size_t pi
     tsim_diags_release(&diags);
 }
 
-/* Tells whoever looks at the progress of an interrupt at once, though what was found is still to be completed. */
+/* Tells the listener of an interrupt at once, while what was found is still being completed. */
 static void tell_interrupt(struct search *search, tsim_plan_report_fn report, void *context) {
     if (search->options->heeds_interrupt && !search->is_interrupted && tsim_is_interrupted()) {
         search->is_interrupted = true;
@@ -1209,16 +1214,16 @@ static enum tsim_status complete_candidates(struct tsim_arena *arena, struct sea
     for (size_t i = 0; i < n; i++)
         if (search->known.own[i].fate == FATE_SIMULATED)
             search->own_items[result->n_own++] = &search->known.own[i];
-    search->heeds = false; /* interrupted or not, what was found is shown */
+    search->heeds = false; /* what was found is shown, interrupted or not */
     for (; search->first_own < result->n_own; search->first_own += TSIM_PLAN_ROUND) {
         size_t left = result->n_own - search->first_own;
         team_run(team, search, complete_own, left < TSIM_PLAN_ROUND ? left : TSIM_PLAN_ROUND);
         tell_interrupt(search, report, context);
     }
-    result->is_interrupted |= search->is_interrupted; /* whoever asked has more to search */
+    result->is_interrupted |= search->is_interrupted; /* the caller has more to search */
     for (size_t i = 0; i < result->n_own; i++) {
         struct tsim_plan *plan = &search->own[i];
-        if (search->own_status[i] != TSIM_OK) /* once more, to hear why */
+        if (search->own_status[i] != TSIM_OK) /* runs once more, to report the reason */
             return run_again(arena, search, search->own_items[i]->position, plan, diags);
         if (plan->is_left_out)
             continue;
@@ -1237,7 +1242,7 @@ static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n
     return NULL;
 }
 
-/* Runs each plan once: most of the front are among the best. */
+/* Completes each plan once, because most of the front are among the best. */
 static enum tsim_status complete(struct tsim_arena *arena, const struct search *search, int64_t position,
                                  const struct tsim_plan_result *result, struct tsim_plan *plan,
                                  struct tsim_diags *diags) {
