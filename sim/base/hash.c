@@ -6,8 +6,8 @@ void tsim_hash_init(struct tsim_hash *hash) {
     *hash = (struct tsim_hash){UINT64_C(0x6c62272e07bb0142), UINT64_C(0x62b821756295c58d)};
 }
 
-/* h * (2^88 + 0x13b) modulo 2^128: 0x13b times each half, and the low half shifted by 88 - 64 bits into the high one.
- */
+/* Computes h * (2^88 + 0x13b) modulo 2^128: 0x13b times each half, and the low half shifted by 88 - 64 bits into the
+ * high one. */
 static void add_byte(struct tsim_hash *hash, unsigned char byte) {
     const uint64_t factor = 0x13b, half = UINT64_C(0xffffffff);
     uint64_t low = hash->low ^ byte;

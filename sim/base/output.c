@@ -50,7 +50,7 @@ static bool is_written_directly(const char *name, const struct stat *there) {
     return !S_ISREG(there->st_mode) || strncmp(name, "/dev/", 5) == 0 || strncmp(name, "/proc/", 6) == 0;
 }
 
-/* A failure leaves errno. */
+/* Opens the temporary file. A failure leaves errno. */
 static FILE *open_temporary(struct tsim_arena *arena, struct tsim_output *output, const struct stat *there) {
     char target[PATH_MAX];
     if (there && (access(output->name, W_OK) != 0 || !realpath(output->name, target)))

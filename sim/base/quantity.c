@@ -262,7 +262,7 @@ static bool prefix_scale(const char *text, size_t length, int allowed, double *s
     return false;
 }
 
-/* Is `text` this unit, with or without a prefix ("GB", "M USD")? */
+/* Returns whether `text` is this unit, with or without a prefix ("GB", "M USD"). */
 static bool unit_matches(const struct unit *unit, const char *text, size_t length, double *scale) {
     size_t symbol_length = strlen(unit->symbol);
     if (symbol_length > length || memcmp(text + length - symbol_length, unit->symbol, symbol_length) != 0)

@@ -11,7 +11,7 @@ static int powers_within(double eta, double most) {
     return (int)floor(log(most) / log(eta) + ROUNDING);
 }
 
-/* Halving of `trials` with so many cuts. */
+/* Adds a bracket: halving of `trials` with so many cuts. */
 static int add_bracket(double trials, double eta, int cuts, struct tsim_rung *rungs) {
     for (int i = 0; i <= cuts; i++)
         rungs[i] = (struct tsim_rung){.trials = floor(trials * pow(eta, -i) + ROUNDING),

@@ -24,7 +24,7 @@ struct statistics {
     struct tsim_energy_meter price, carbon;
 };
 
-/* Both meters hear every stretch of every replication. */
+/* Passes every stretch of every replication to both meters. */
 static void take(void *context, double begin_s, double end_s, int loss, double amount) {
     struct statistics *all = context;
     tsim_energy_meter_take(&all->price, begin_s, end_s, loss, amount);

@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* Counts out of 419 interruptions (Grattafiori et al. 2024, table 5): config/draft/reliability_tables.c has the counts. */
+/* Counts out of 419 interruptions (Grattafiori et al. 2024, table 5): config/draft/reliability_tables.c has the
+ * counts. */
 static const double LLAMA3_COUNTS[TSIM_N_COMPONENTS] = {
     [TSIM_CAUSE_ACCELERATOR] = 196, [TSIM_CAUSE_HBM] = 72,  [TSIM_CAUSE_NIC] = 7,      [TSIM_CAUSE_LINK] = 35,
     [TSIM_CAUSE_SWITCH] = 0,        [TSIM_CAUSE_HOST] = 46, [TSIM_CAUSE_SOFTWARE] = 63};
@@ -202,7 +203,7 @@ static struct tsim_amount of_steps(struct tsim_term_recorder *recorder, const ch
     return tsim_product(recorder, name, "steps between two x step time", TSIM_TIME_S, TSIM_PARTS(steps, step));
 }
 
-/* A whole number of steps, at least one, and long enough for the writing under it. */
+/* Sets the interval to a whole number of steps, at least one, which is long enough for the writing under it. */
 static void set_interval(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc, struct tsim_amount step,
                          const struct checkpoint *checkpoint, struct tsim_campaign_job *job) {
     const struct tsim_period *interval = &sc->reliability.checkpoint_interval;
@@ -257,8 +258,8 @@ static void set_tiers(struct tsim_term_recorder *recorder, const struct tsim_sce
 
 /* ---- the job ---- */
 
-/* Traffic under training slows steps down. The job waits for so much first and works at full speed for the rest of the time
- * that the traffic lasts: when it is through, as much work is done either way. */
+/* Traffic under training slows steps down. The job waits for so much first and works at full speed for the rest of the
+ * time that the traffic lasts: when it is through, as much work is done either way. */
 static double after_wait_s(const struct tsim_checkpoint_traffic *traffic) {
     return traffic->lasts_s.value - traffic->slows_s.value;
 }

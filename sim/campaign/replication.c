@@ -269,7 +269,7 @@ static double next_hour_s(const struct run *run, double at_s) {
     return next_s > at_s ? next_s : next_s + TSIM_HOUR_S;
 }
 
-/* The run phase so far, to who listens. */
+/* Tells a listener of the run phase so far. */
 static void tell_run(const struct run *run, bool is_at_target) {
     double began_s = seconds(run->phase_began), end_s = seconds(run->now), at_s = began_s, position = run->position;
     bool tells_hours = run->job->tells_hours && run->target < MOST_TOLD_S;

@@ -51,7 +51,8 @@ static int64_t batch_of(const struct tsim_scenario *job, double loss) {
     return BATCH_MULTIPLE * (multiples > 1 ? multiples : 1);
 }
 
-/* Nobody wrote the lines of that scenario: what is wrong is wrong with --model, and warnings are about what tsim wrote. */
+/* Nobody wrote the lines of that scenario: what is wrong is wrong with --model, and warnings are about what tsim
+ * wrote. */
 static void hide_lines(struct buy *buy, const char *model) {
     size_t n = 0;
     for (size_t i = 0; i < buy->diags.n_items; i++) {
@@ -100,7 +101,7 @@ static void take_model(struct buy *buy, const char *model) {
         all[buy->search.n_overrides++] = (struct tsim_override){"model", model};
 }
 
-/* Candidates of the command line, or of the scenario's `sweep:`; NULL: the catalogue's. */
+/* Reads the candidates of the command line, or of the scenario's `sweep:`; NULL: those of the catalogue. */
 static enum tsim_status read_axes(struct buy *buy, const struct tsim_space **axes) {
     const struct tsim_arguments *arguments = buy->arguments;
     const struct tsim_space_words words = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip};
@@ -163,7 +164,8 @@ static double affordable_ratio(const struct tsim_decision *decision) {
     return most;
 }
 
-/* The largest model that the money trains well: by the price of products, then by what the best plans cost. */
+/* Decides for the largest model that the money trains well: first by the price of products, then by the cost of the
+ * best plans. */
 static enum tsim_status decide_for_money(struct buy *buy, struct tsim_override *tokens) {
     enum { MOST_ROUNDS = 3 };
     struct tsim_catalogue_machine *machines;

@@ -227,12 +227,13 @@ struct writing {
     const char *file, *output; /* of the measurements, and the one that is written */
 };
 
-/* An accelerator has no part of its peak that is more than the whole; a fit may find one, or an interval reach there. */
+/* An accelerator has no part of its peak that is more than the whole; a fit may find one, or an interval reach
+ * there. */
 static double writable(int value, double number) {
     return is_time(value) || value == TSIM_CALIBRATED_MATRIX_RAMP ? number : fmin(number, 1);
 }
 
-/* {value, source, status} under efficiency: of an accelerator that extends the catalogue's. */
+/* Writes {value, source, status} under efficiency: of an accelerator that extends the catalogue's. */
 static void write_value(FILE *out, const struct writing *writing, const char *key, int i) {
     const struct tsim_calibration_value *value = &writing->calibration->values[i];
     double scale = is_time(i) ? 1e6 : 1.0;
@@ -282,7 +283,7 @@ static enum tsim_status write_yaml(void *context, FILE *out) {
     return TSIM_OK;
 }
 
-/* --set accelerator=ID, and nothing else. */
+/* Takes --set accelerator=ID, and nothing else. */
 static bool take_accelerator(const struct tsim_arguments *arguments, const char **accelerator) {
     *accelerator = NULL;
     for (size_t i = 0; i < arguments->n_overrides; i++) {

@@ -230,7 +230,7 @@ static enum tsim_status write_yaml(void *context, FILE *out) {
     return TSIM_OK;
 }
 
-/* mine.yaml, or mine-node.yaml and mine-fabric.yaml. */
+/* Writes mine.yaml, or mine-node.yaml and mine-fabric.yaml. */
 static enum tsim_exit write_files(const struct tsim_arguments *arguments, struct tsim_arena *arena,
                                   const struct tsim_link_calibration *c) {
     const char *name = arguments->value[TSIM_OPTION_OUTPUT];

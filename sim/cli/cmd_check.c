@@ -54,7 +54,7 @@ static const struct list {
              {"lacks      ", "lacks", is_lacked, false}};
 enum { N_LISTS = sizeof LISTS / sizeof LISTS[0] };
 
-/* " 0 (as flash3)". */
+/* Returns " 0 (as flash3)". */
 static const char *value_text(struct tsim_arena *arena, const struct tsim_catalogue_entry *entry) {
     return tsim_arena_printf(arena, entry->meaning ? " %s (%s)" : " %s", entry->value_si, entry->meaning);
 }

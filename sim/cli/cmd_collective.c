@@ -55,7 +55,7 @@ __attribute__((format(printf, 1, 2))) static enum tsim_exit complain(const char 
 
 /* ---- options ---- */
 
-/* Index of `word` among n names, or -1 after a message that lists them. */
+/* Returns the index of `word` among n names, or -1 after a message that lists them. */
 static int find_word(const char *option, const char *word, const char *(*name)(int), int n) {
     const char *names[16];
     for (int i = 0; i < n; i++) {
@@ -98,7 +98,7 @@ static bool read_words(struct collective *c) {
     return op >= 0 && algorithm >= 0 && protocol >= 0;
 }
 
-/* "1KiB:8GiB", or one size. */
+/* Reads "1KiB:8GiB", or one size. */
 static bool read_sizes(struct collective *c) {
     const char *text = c->arguments->value[TSIM_OPTION_SIZES];
     char why[160], hint[160];

@@ -100,7 +100,7 @@ static enum tsim_status read_launch(struct diagnose *run) {
     return TSIM_ERR_SCHEMA;
 }
 
-/* A trace of a profiler, or the log of the job. */
+/* Reads a profiler's trace, or the job's log. */
 static enum tsim_status read_measurement(struct diagnose *run, const char *file) {
     struct tsim_file_bytes bytes;
     const char *spread;

@@ -65,7 +65,7 @@ static const char *ask(struct init *init, const struct question *question) {
 
 /* ---- what answers may be ---- */
 
-/* An id of the catalogue, or a file. */
+/* Checks that it is an id of the catalogue, or a file. */
 static bool check_id(struct init *init, enum tsim_catalogue_kind kind, const char *id) {
     const char *const *ids;
     size_t n_ids;

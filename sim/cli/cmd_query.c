@@ -26,7 +26,7 @@ static void list_views(void) {
     tsim_fold_close(&fold);
 }
 
-/* Six digits for people, all of them for programs. */
+/* Returns the cell with six digits for people, or with all of them for programs. */
 static const char *cell_text(struct run *run, int column, bool is_exact) {
     char text[40];
     switch (tsim_query_kind(run->query, column)) {

@@ -186,8 +186,8 @@ static void print_best(struct run *run, const struct tsim_style *style) {
     tsim_text_table_print(&table, style, stdout);
 }
 
-/* Throughput over the count, dotted what it would be at the first one's efficiency; a line at the knee; the best plans'
- * above it. */
+/* Prints throughput over the count, with dots for what it would be at the first count's efficiency and a line at the
+ * knee; the best plans' curve is above it. */
 static void print_curve(struct run *run, const struct tsim_style *style) {
     const struct tsim_scale *scale = &run->scale;
     double *x = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),

@@ -1,5 +1,5 @@
-/* The workbench. A request is a command of its own process: its query holds the command's options, its body the scenario, and
- * the answer is what --json prints; under /view it is what --report shows. */
+/* The workbench. A request is a command of its own process: its query holds the command's options, its body the
+ * scenario, and the answer is what --json prints; under /view it is what --report shows. */
 #include "base/file_bytes.h"
 #include "cli/command.h"
 #include "config/catalogue_load.h"
@@ -162,8 +162,8 @@ static bool is_off(const char *value) {
     return value && (strcmp(value, "0") == 0 || strcmp(value, "false") == 0);
 }
 
-/* The parts of a run's view that take longer than the rest (page.h), all of them but PASSES unless the query names some:
- * ?parts=streams,tables. PASSES is what of STREAMS the page shows first. */
+/* The parts of a run's view that take longer than the rest (page.h), all of them but PASSES unless the query names
+ * some: ?parts=streams,tables. PASSES is what of STREAMS the page shows first. */
 enum view_part { VIEW_PASSES, VIEW_STREAMS, VIEW_KERNELS, VIEW_TABLES, VIEW_ADVICE, N_VIEW_PARTS };
 static const char *const VIEW_PARTS[N_VIEW_PARTS] = {"passes", "streams", "kernels", "tables", "advice"};
 
@@ -210,7 +210,7 @@ static bool take_pair(struct job *job, const struct tsim_serve_pair *pair) {
     return true;
 }
 
-/* {"a": ..., "b": ...} as two files in memory, "A" and "B". */
+/* Lends {"a": ..., "b": ...} as two files in memory, "A" and "B". */
 static bool lend_pair(struct job *job) {
     static const char *const NAMES[2][2] = {{"a", "A"}, {"b", "B"}};
     struct tsim_json *root = tsim_json_new_object();
@@ -228,7 +228,7 @@ static bool lend_pair(struct job *job) {
     return is_pair;
 }
 
-/* The command line that asks for the same. False after an error. */
+/* Writes the command line that asks for the same; returns false after an error. */
 static bool write_command_line(struct job *job, const struct tsim_command *command) {
     const struct tsim_serve_request *request = job->request;
     const char *operand = job->route->operand ? query_value(request, job->route->operand) : NULL;
@@ -278,7 +278,7 @@ static void add_said(struct job *job) {
         add_error(job, tsim_arena_strndup(&job->arena, said, size), NULL);
 }
 
-/* A stream's last line: {"status": 200, "answer": ...}. */
+/* Writes a stream's last line: {"status": 200, "answer": ...}. */
 static void wrap_progress(struct job *job, int status) {
     struct tsim_json *root = tsim_json_new_object();
     tsim_json_integer(root, "status", status);
@@ -332,7 +332,7 @@ static struct tsim_serve_answer answer_of(struct job *job, enum tsim_exit code) 
 
 /* ---- what no command answers ---- */
 
-/* A run for the page: once, where the command would simulate it for its summary and for the page. */
+/* Simulates a run for the page once, where the command would simulate it for its summary and for the page. */
 static enum tsim_exit view_run(struct job *job) {
     const struct tsim_arguments *arguments = &job->arguments;
     const struct tsim_scenario *scenario;
@@ -359,7 +359,7 @@ static enum tsim_exit view_run(struct job *job) {
     return code;
 }
 
-/* The measured runs, each beside its prediction (study/judge/residuals.h). */
+/* Returns the file of the measured runs, each beside its prediction (study/judge/residuals.h). */
 static const char *accuracy_file(struct tsim_arena *arena) {
     return tsim_arena_printf(arena, "%s/hardware/calibration/residuals.csv", tsim_catalogue_folder(arena));
 }

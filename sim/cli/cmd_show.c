@@ -25,7 +25,7 @@ static double ridge_point(const struct tsim_accelerator *accelerator, int precis
 
 /* ---- for people: a table whose sources are numbered, and the sources below it ---- */
 
-/* The source's number, counted from 1 in the order of first use; 0 for none. */
+/* Returns the source's number, counted from 1 in the order of first use; 0 for none. */
 static size_t number_of_source(const char **sources, size_t *n_sources, const char *source) {
     if (!source)
         return 0;
@@ -67,7 +67,7 @@ static bool is_said_elsewhere(const struct tsim_catalogue_entry *entry) {
     return TSIM_IS_ONE_OF(entry->key, "name", "source", "schema");
 }
 
-/* "0.74 (0.715 to 0.77)", "0 (as flash3)". */
+/* Returns "0.74 (0.715 to 0.77)" or "0 (as flash3)". */
 static const char *value_with_interval(struct tsim_arena *arena, const struct tsim_catalogue_entry *entry) {
     char value[64], low[64], high[64];
     if (entry->meaning)

@@ -53,7 +53,7 @@ static void take_environment(struct run *run) {
     }
 }
 
-/* "a.shard-2-of-7.db" for "a.db". */
+/* Returns "a.shard-2-of-7.db" for "a.db". */
 static const char *shard_file(struct run *run, const char *file) {
     const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
     if (!dot || (slash && dot < slash) || dot == file)

@@ -9,7 +9,7 @@
 
 /* ---- numbers ---- */
 
-/* Three digits; whole numbers up to a million whole. */
+/* Numbers have three digits; whole numbers up to a million are whole. */
 enum { NUMBER_BYTES = 64 };
 static const char *number_text(double value, char *buffer, size_t size) {
     if (isnan(value))

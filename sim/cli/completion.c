@@ -115,7 +115,7 @@ void tsim_completion_bash(const struct tsim_commands *commands, FILE *out) {
 
 /* ---- zsh ---- */
 
-/* Within a quoted argument of _arguments: brackets and colons end parts of it. */
+/* Prints a text within a quoted argument of _arguments, whose parts brackets and colons end. */
 static void put_zsh(const char *text, FILE *out) {
     for (const char *at = text; *at; at++)
         if (*at == '\'')

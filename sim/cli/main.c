@@ -15,7 +15,7 @@ static void on_interrupt(int signal_number) {
     _exit(TSIM_EXIT_INTERRUPTED); /* SQLite undoes an unfinished transaction when the file is opened again */
 }
 
-/* The reader of a pipe went away, or the terminal did: as without a handler, but tidy. */
+/* Ends the program when the reader of a pipe or the terminal has gone away, as without a handler, but tidily. */
 static void on_hang_up(int signal_number) {
     tsim_output_abandon_all();
     signal(signal_number, SIG_DFL);

@@ -316,15 +316,15 @@ static bool read_date(const char *text, int64_t *days) {
     return true;
 }
 
-/* Today's day (UTC) in the same count: the one of the environment's SOURCE_DATE_EPOCH where that is set, so that an answer can
- * be had again. */
+/* Today's day (UTC) in the same count: the one of the environment's SOURCE_DATE_EPOCH where that is set, so that an
+ * answer can be had again. */
 static int64_t today(void) {
     const char *epoch = getenv("SOURCE_DATE_EPOCH");
     int64_t seconds = epoch ? strtoll(epoch, NULL, 10) : (int64_t)time(NULL);
     return seconds / (24 * 60 * 60);
 }
 
-/* A date as a time from today. */
+/* Takes a date as the time from today. */
 static bool take_date(const struct parser *parser, const char *text, int64_t days) {
     int64_t left = days - today();
     if (left <= 0)

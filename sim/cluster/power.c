@@ -108,7 +108,7 @@ static struct tsim_amount node_overhead_w(struct tsim_term_recorder *r, const st
         TSIM_PARTS(loaded, tsim_largest(r, "what is left", "not below 0", TSIM_WATTS, TSIM_PARTS(room, none))));
 }
 
-/* An accelerator's part of the node and of its ports. */
+/* Returns the power of an accelerator's part of the node and of its ports. */
 static struct tsim_amount overhead_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
                                      struct tsim_amount load) {
     const struct tsim_fabric *fabric = cluster->fabric;

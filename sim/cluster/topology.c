@@ -22,8 +22,8 @@ struct cycle_search {
 
 static void find_cycles(struct cycle_search *s);
 
-/* Lengthens the cycle at hand by each member that its last one has a link to. Each cycle comes once: its second member is
- * lower than its last. */
+/* Lengthens the cycle at hand by each member that its last one has a link to. Each cycle comes once: its second member
+ * is lower than its last. */
 static void lengthen_cycle(struct cycle_search *s, uint32_t seen, int32_t length) {
     int32_t *cycle = s->cycles[s->n_cycles], last = cycle[length - 1];
     if (length == s->n) {
@@ -98,7 +98,7 @@ int32_t tsim_cube_mesh_part_rings(int32_t n, int32_t stride) {
 }
 
 double tsim_cube_mesh_exchange_links(int32_t n, int32_t stride) {
-    /* half messages that the busiest link carries, by its width */
+    /* Half the messages that the busiest link carries, by its width. */
     static const int8_t HALVES[TSIM_CUBE + 1][TSIM_CUBE] = {[2] = {0, 2, 2, 2, 2, 2, 2, 1},
                                                             [3] = {0, 2, 4, 4},
                                                             [4] = {0, 2, 6},

@@ -87,7 +87,8 @@ const char *tsim_catalogue_folder(struct tsim_arena *arena) {
     return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : beside_program(arena);
 }
 
-/* Letters, digits, '.', '_', '-', and no leading dot: an id never leaves its folder. */
+/* Returns whether the text has only letters, digits, '.', '_' and '-', and no leading dot, so that an id never leaves
+ * its folder. */
 static bool is_id(const char *text) {
     static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t length = strlen(text);
@@ -176,7 +177,7 @@ static int compare_ids(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, each once, in the arena. */
+/* Returns the ids sorted, each once, in the arena. */
 static const char *const *finish_list(struct id_list *list, size_t *n_ids) {
     if (list->n)
         qsort(list->ids, list->n, sizeof *list->ids, compare_ids);
@@ -204,7 +205,7 @@ static enum tsim_status list_ids(struct tsim_arena *arena, const char *root, enu
     return status;
 }
 
-/* NULL after a mistake. */
+/* Returns the folder, or NULL after a mistake. */
 static const char *find_folder(struct tsim_arena *arena, struct tsim_diags *diags) {
     const char *folder = tsim_catalogue_folder(arena);
     if (folder)
@@ -305,7 +306,7 @@ static void report_unknown_id(const struct resolver *r, const char *folder, cons
                        KINDS[r->kind].plural, n_ids);
 }
 
-/* "a.yaml -> b.yaml -> a.yaml" */
+/* Returns "a.yaml -> b.yaml -> a.yaml". */
 static const char *chain_text(struct tsim_arena *arena, const struct chain *chain, const char *last) {
     for (; chain; chain = chain->above)
         last = tsim_arena_printf(arena, "%s -> %s", chain->file, last);
@@ -358,7 +359,7 @@ static const struct tsim_value *generate_single(const struct resolver *r, const 
     return root;
 }
 
-/* A scenario names a handful of files: a list. */
+/* A list of files, because a scenario names only a few. */
 struct tsim_file_cache {
     struct tsim_arena *arena;
     struct cached_file *first;
@@ -395,7 +396,7 @@ static bool is_same_file(const struct tsim_file_cache *cache, const struct stat 
                                              a->st_mtim.tv_nsec == b->st_mtim.tv_nsec));
 }
 
-/* NULL after a mistake, with a diag. */
+/* Returns the file's root, or NULL and a diag after a mistake. */
 static const struct tsim_value *read_file(struct tsim_reader *reader, const char *file, const struct stat *info) {
     struct tsim_file_cache *cache = reader->files;
     const struct tsim_value *root = NULL;

@@ -12,14 +12,14 @@ struct moments {
     double mean, square;
 };
 
-/* The longest of n samples, in the middle of the i-th of so many parts of its distribution. */
+/* Returns the longest of n samples in the middle of the i-th of so many parts of its distribution. */
 static double longest(const struct tsim_training_spec *t, double n, int i, int parts) {
     double variance = log(1 + t->lengths.cv * t->lengths.cv), mu = log(t->lengths.mean) - variance / 2;
     double z = tsim_normal_quantile(pow((i + 0.5) / parts, 1 / n));
     return fmin(exp(mu + sqrt(variance) * z), (double)t->sequence_length);
 }
 
-/* Moments of the longest of n samples. */
+/* Returns the moments of the longest of n samples. */
 static struct moments of_longest(const struct tsim_training_spec *t, double n) {
     struct moments m = {0, 0};
     for (int i = 0; i < N_MIDPOINTS; i++) {
@@ -30,8 +30,8 @@ static struct moments of_longest(const struct tsim_training_spec *t, double n) {
     return m;
 }
 
-/* The share of packs that samples fill, each packed where it first fits, the longest first. The last pack is left out: it is
- * half empty because the samples end. */
+/* The share of packs that samples fill, each packed where it first fits, the longest first. The last pack is left out:
+ * it is half empty because the samples end. */
 static double fill_of(const struct tsim_training_spec *t) {
     double variance = log(1 + t->lengths.cv * t->lengths.cv), mu = log(t->lengths.mean) - variance / 2;
     double capacity = (double)t->sequence_length, packs[N_PACKED], sum = 0;

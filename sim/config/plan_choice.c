@@ -74,7 +74,7 @@ static const char *recompute_text(struct tsim_arena *arena, int64_t value) {
     return tsim_arena_printf(arena, "[%s]", tsim_words_text(arena, tsim_recompute_part_words, parts));
 }
 
-/* "[norms, ffn]" or "{every: 4}". */
+/* Reads "[norms, ffn]" or "{every: 4}". */
 static bool read_fine_recompute(const char *text, int64_t *value) {
     long long every;
     int end = 0;

@@ -115,7 +115,7 @@ static struct tsim_pair text_pair(struct tsim_arena *arena, const struct tsim_va
     return pair_of(at, key, tsim_value_new_scalar(arena, at, text));
 }
 
-/* {section: {key: text}} */
+/* Returns {section: {key: text}}. */
 static struct tsim_pair section_pair(struct tsim_arena *arena, const struct tsim_value *at, const char *section,
                                      const char *key, const char *text) {
     const struct tsim_pair pair = text_pair(arena, at, key, text);

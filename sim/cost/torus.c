@@ -56,7 +56,7 @@ static struct tsim_amount over_link(struct tsim_term_recorder *r, const char *na
                                    tsim_inverse(link)));
 }
 
-/* One pass over all dimensions: of `bytes` before scattering or after gathering. */
+/* Returns the time of one pass over all dimensions, with `bytes` before scattering or after gathering. */
 static struct tsim_amount one_pass(struct tsim_term_recorder *r, const struct box *box, double bytes,
                                    struct tsim_amount link) {
     struct tsim_part_list phases = {.recorder = r};

@@ -178,7 +178,7 @@ static bool put_in_run(struct tsim_event_queue *queue, struct tsim_event_entry e
     return true;
 }
 
-/* Past the first entry, and the holes behind it. */
+/* Moves past the first entry, and the holes behind it. */
 static void advance(struct tsim_event_run *run) {
     run->head++;
     while (run->head < run->end && entry_item(run->entries[run->head]) == HOLE) {

@@ -66,8 +66,8 @@ static double newcomers_weight(const struct tsim_sharing *sharing, const struct 
     return heaviest;
 }
 
-/* Whom a newcomer meets will join sooner or later: it spares rounds where that costs little. Those that weigh more seldom
- * do: a kernel leaves collectives what they have. */
+/* Whom a newcomer meets will join sooner or later: it spares rounds where that costs little. Those that weigh more
+ * seldom do: a kernel leaves collectives what they have. */
 static void include_marked(struct tsim_sharing *sharing) {
     for (size_t m = 0; m < sharing->n_marked; m++) {
         struct tsim_sharing_resource *r = &sharing->resources[sharing->marked[m]];
@@ -160,7 +160,7 @@ static void open_region(struct tsim_sharing *sharing) {
     }
 }
 
-/* Could it be full with all in the region at their bounds? */
+/* Returns whether the resource could be full if all activities in the region were at their bounds. */
 static bool may_bind(const struct tsim_sharing *sharing, int32_t resource) {
     const struct tsim_sharing_resource *r = &sharing->resources[resource];
     return r->outside + sharing->loads[resource].most > r->capacity * (1 - SPARE_FRAC);

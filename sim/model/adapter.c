@@ -77,7 +77,7 @@ double tsim_base_weight_bytes(const struct tsim_scenario *sc) {
     TSIM_BUG("base precision %d", (int)sc->training.adapter.base_precision);
 }
 
-/* Is a weight restored in fp16, and converted? */
+/* Returns whether a weight is restored in fp16 and then converted. */
 static bool is_converted(const struct tsim_scenario *sc) {
     return sc->software->restores_in_fp16 && tsim_unquantized(sc->training.precision) == TSIM_BF16;
 }

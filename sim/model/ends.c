@@ -9,7 +9,8 @@ static double patches(const struct tsim_op_shape *z) {
     return z->b / z->cp * tsim_model_patches(z->model);
 }
 
-/* Rows of a table that the tensor ranks divide; or patches by a product (a convolution without overlap). */
+/* Looks up rows of a table that the tensor ranks divide, or puts patches through a product (a convolution without
+ * overlap). */
 static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     if (z->model->image.patch > 0) {

@@ -17,7 +17,7 @@ static double flops_of(const struct tsim_op_list *list) {
     return flops;
 }
 
-/* Counts a part of the model: where its variants differ, all of them in turn. */
+/* Counts a part of the model; if its variants differ, it counts all of them in turn. */
 static struct executed executed_of(const struct tsim_scenario *sc, enum tsim_part part) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     double ranks = (double)(p->tensor * p->context * p->data), n = (double)tsim_part_variants(sc->model, part);

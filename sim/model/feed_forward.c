@@ -5,7 +5,7 @@ static bool shares_norm(const struct tsim_op_shape *z) {
     return z->model->parallel_block && !z->model->parallel_norms;
 }
 
-/* The feed-forward block, or the shared experts as one. */
+/* Adds the feed-forward block, or the shared experts as one. */
 void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes, up = tsim_model_up_products(z->model);
     int32_t first = list->n;

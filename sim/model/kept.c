@@ -29,7 +29,7 @@ double tsim_layer_core_bytes(const struct tsim_scenario *sc, enum tsim_part part
     return largest;
 }
 
-/* The layer's input. */
+/* Returns the bytes of the layer's input. */
 static double checkpoint_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_layer_shape(sc, part);
     if (tsim_layer_is_frozen(sc, part))

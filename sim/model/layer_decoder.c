@@ -1,6 +1,6 @@
-/* A decoder's layer: self attention, attention to the encoder's result, feed-forward (Vaswani et al. 2017, section 3.1).
- * The second has queries of the layer's own tokens, keys and values projected from the encoder's; each layer's gradient
- * of the encoder's result is added to that of the others. */
+/* A decoder's layer: self attention, attention to the encoder's result, feed-forward (Vaswani et al. 2017, section
+ * 3.1). The second has queries of the layer's own tokens, keys and values projected from the encoder's; each layer's
+ * gradient of the encoder's result is added to that of the others. */
 #include "model/kept.h"
 #include "model/matrices.h"
 #include "model/operator_builders.h"
@@ -129,8 +129,8 @@ static void layer_matrices(const struct tsim_model *m, enum tsim_part part, doub
     tsim_matrices_add_ffn(matrices, m, times, (double)m->ffn_hidden);
 }
 
-/* Keys and values of the cross attention meet the encoder's tokens, all other parameters the decoder's; its queries meet
- * the keys of both. */
+/* Counts the FLOPs of a decoder layer. Keys and values of the cross attention meet the encoder's tokens, and all other
+ * parameters the decoder's; its queries meet the keys of both. */
 static void layer_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
                         double first_length, double last_length, struct tsim_layer_flops *flops) {
     double of_encoder = (double)(2 * m->kv_heads * m->head_dim * m->hidden);

@@ -1,19 +1,19 @@
-/* Layers of diffusion transformers. Their norms have no scale of their own: the moment of diffusion and what is asked for (a class, a
- * text) give each sample a vector c, and c gives each layer six vectors as wide as the model: a shift, a scale and a gate for
- * attention, and the same for the feed-forward block (Peebles and Xie 2022, DiT, arXiv:2212.09748, figure 3, adaLN-Zero).
+/* Layers of diffusion transformers. Their norms have no scale of their own: the moment of diffusion and what is asked
+ * for (a class, a text) give each sample a vector c, and c gives each layer six vectors as wide as the model: a shift,
+ * a scale and a gate for attention, and the same for the feed-forward block (Peebles and Xie 2022, DiT,
+ * arXiv:2212.09748, figure 3, adaLN-Zero).
  *
  * A `modulated` layer attends both ways, then to the tokens of a text where the model has one, then has a feed-forward
- * block. The six vectors come from a product of its own (DiT), or from one product for all layers to which each adds
- * a table (Wan 2.1: Wan-Video/Wan2.1, wan/modules/model.py, WanAttentionBlock). The norm before attention to the
- * text has a scale and a shift of its own there.
- * A `joint` layer has weights for the image and others for the text, whose tokens attend to each other in one sequence
- * (Esser et al. 2024, Stable Diffusion 3, arXiv:2403.03206, figure 2b). The last one gives the image alone: its text has
- * queries, keys, values and two vectors, and nothing behind them.
+ * block. The six vectors come from a product of its own (DiT), or from one product for all layers to which each adds a
+ * table (Wan 2.1: Wan-Video/Wan2.1, wan/modules/model.py, WanAttentionBlock). The norm before attention to the text has
+ * a scale and a shift of its own there. A `joint` layer has weights for the image and others for the text, whose tokens
+ * attend to each other in one sequence (Esser et al. 2024, Stable Diffusion 3, arXiv:2403.03206, figure 2b). The last
+ * one gives the image alone: its text has queries, keys, values and two vectors, and nothing behind them.
  *
  * Symbols beside those of local_shape.c: b samples of x tokens of text. The products of c are of b rows, whole on every
- * tensor rank. To scale and shift what a norm gives is a pass of 2 e, backward 3 e and the sums of both gradients (2 e); to gate is a
- * pass of 2 e, backward 3 e and one sum; a compiler puts the first into the norm and the second into the residual, forward, and
- * backward leaves one pass for the sums. */
+ * tensor rank. To scale and shift what a norm gives is a pass of 2 e, backward 3 e and the sums of both gradients (2
+ * e); to gate is a pass of 2 e, backward 3 e and one sum; a compiler puts the first into the norm and the second into
+ * the residual, forward, and backward leaves one pass for the sums. */
 #include "model/kept.h"
 #include "model/matrices.h"
 #include "model/model.h"
@@ -178,7 +178,8 @@ static void modulated_matrices(const struct tsim_model *m, enum tsim_part part, 
         tsim_matrices_add(matrices, times, h, VECTORS * h, true);
 }
 
-/* Keys and values of the text meet its tokens, and the product of c one vector of a sample. */
+/* Counts a layer's FLOPs. Keys and values of the text meet its tokens, and the product of c meets one vector of a
+ * sample. */
 static void modulated_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
                             double length, double unused, struct tsim_layer_flops *flops) {
     double x = (double)m->diffusion.text_tokens, q = (double)(m->heads * m->head_dim),
@@ -316,7 +317,8 @@ static double joint_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part
                              tsim_ffn_waiting(&text, text.f));
 }
 
-/* Twice the parameters, but of the last one's text no output, no feed-forward block, and two vectors. */
+/* Counts a joint layer's parameters, which are doubled; in the last one the text has no output and no feed-forward
+ * block, and two vectors. */
 static void joint_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
     bool is_last = part == TSIM_PART_LAST_JOINT_LAYER;
     double h = (double)m->hidden, output = (double)(m->heads * m->head_dim) * h + (m->bias ? h : 0);
@@ -372,15 +374,15 @@ const struct tsim_whole_layer tsim_joint_layer = {.forward = joint_forward,
 
 /* ---- the ends ---- */
 
-/* Rows of a product of a sample's vector, or of its text. */
+/* The rows of a product of a sample's vector, or of its text. */
 struct product {
     const char *name, *input, *weight; /* input: NULL, where nothing needs its gradient */
     double rows, n, k;
 };
 enum { MOST_PRODUCTS = 8 };
 
-/* Patches to tokens; the moment's frequencies to c by two products; a pooled text by two more, tokens of the text by one or two; and,
- * where layers share it, the product to the six vectors. */
+/* Patches to tokens; the moment's frequencies to c by two products; a pooled text by two more, tokens of the text by
+ * one or two; and, where layers share it, the product to the six vectors. */
 static int products_before(const struct tsim_op_shape *z, struct product *products) {
     const struct tsim_diffusion *d = &z->model->diffusion;
     double h = z->h, texts = z->b * (double)d->text_tokens;
@@ -401,7 +403,7 @@ static int products_before(const struct tsim_op_shape *z, struct product *produc
     return n;
 }
 
-/* The last norm's shift and scale, and a token's values. */
+/* Lists the products behind the layers: the last norm's shift and scale, and a token's values. */
 static int products_behind(const struct tsim_op_shape *z, struct product *products) {
     const struct tsim_diffusion *d = &z->model->diffusion;
     int n = 0;

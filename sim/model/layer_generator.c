@@ -1,11 +1,11 @@
-/* ELECTRA (Clark et al. 2020, arXiv:2003.10555, section 2): a small generator fills in masked tokens, and a discriminator tells for
- * every token whether it was replaced. Both are trained in a step. No gradient goes from the discriminator to the
- * generator, which has a loss of its own.
+/* ELECTRA (Clark et al. 2020, arXiv:2003.10555, section 2): a small generator fills in masked tokens, and a
+ * discriminator tells for every token whether it was replaced. Both are trained in a step. No gradient goes from the
+ * discriminator to the generator, which has a loss of its own.
  *
- * The generator's layers are those of a model of its own, asked of their kinds. They come before the discriminator's, with the
- * generator's head between: a product from the generator's width to the table's, the logits of the masked tokens on the
- * shared table, their loss, a draw of each, and the tokens put in and looked up again. Before its layers the table's
- * vectors go through a product to its width, which the head's row counts as well. */
+ * The generator's layers are those of a model of its own, asked of their kinds. They come before the discriminator's,
+ * with the generator's head between: a product from the generator's width to the table's, the logits of the masked
+ * tokens on the shared table, their loss, a draw of each, and the tokens put in and looked up again. Before its layers
+ * the table's vectors go through a product to its width, which the head's row counts as well. */
 #include "model/inner_layer.h"
 #include "model/matrices.h"
 #include "model/model.h"
@@ -137,7 +137,7 @@ static void head_keep(const struct tsim_scenario *sc, enum tsim_part part, unsig
     tsim_keep(kept, "generator's logits, in fp32", n * tsim_padded_vocab_per_rank(sc) * 4);
 }
 
-/* Two products with biases, and a norm. */
+/* Counts the head: two products with biases, and a norm. */
 static void head_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
     double h = (double)m->hidden, own = (double)m->generator.hidden;
     (void)part;

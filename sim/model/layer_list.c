@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* A small kernel of a fused batch norm moves so much for each channel between convolutions: two sums, scale, shift, mean,
- * deviation and both running ones in, the last four and the two factors of the normalization out, in fp32. */
+/* A small kernel of a fused batch norm moves so much for each channel between convolutions: two sums, scale, shift,
+ * mean, deviation and both running ones in, the last four and the two factors of the normalization out, in fp32. */
 #define FINALIZED_BYTES (14 * 4.0)
 /* An activation's mask says which elements it let through, one bit each. */
 #define BIT_BYTES 0.125
@@ -48,7 +48,7 @@ static void block_matrices(const struct tsim_model *m, enum tsim_part part, doub
     }
 }
 
-/* Every weight of a convolution meets each pixel of the smaller image. */
+/* Returns the MACs of a product. Every weight of a convolution meets each pixel of the smaller image. */
 static double product_macs(const struct tsim_list_layer *l) {
     return weights_of(l) * (double)(l->is_transposed ? l->in_area : l->out_area);
 }
@@ -137,7 +137,7 @@ static double out_elements(const struct batch *b, const struct tsim_list_layer *
     return b->samples * (double)(l->out * l->out_area);
 }
 
-/* `groups` products of m x k by k x n that read and write each tensor once. */
+/* Adds `groups` products of m x k by k x n that read and write each tensor once. */
 static struct tsim_op *product(struct tsim_op_list *list, const char *name, const struct batch *b, double groups,
                                double m, double n, double k, double bytes) {
     struct tsim_op *op = batched(gemm(list, name, b->precision, m, n, k, b->e, b->e), groups);
@@ -203,9 +203,9 @@ static void product_forward(struct tsim_op_list *list, const struct batch *b, co
         elementwise(list, "bias, activation", out_elements(b, l), 2 * b->e, 1);
 }
 
-/* The kernel of an input's gradient reads more where it takes on the backward pass of the norm that made its
- * input: that norm's input, which says what the activation let through, too; of a sum the other branch's gradient, a bit
- * an element and each norm's input. */
+/* The kernel of an input's gradient reads more where it takes on the backward pass of the norm that made its input:
+ * that norm's input, which says what the activation let through, too; of a sum the other branch's gradient, a bit an
+ * element and each norm's input. */
 static double norm_gradient_bytes(const struct tsim_model *m, size_t i, const struct batch *b) {
     if (b->batch_norm != TSIM_BATCH_NORM_FUSED)
         return 0;
@@ -265,7 +265,7 @@ static void interaction(struct tsim_op_list *list, const struct batch *b, const 
     elementwise(list, "interaction, copies", 1, 2 * b->e * (in + out), 2);
 }
 
-/* Is the layer a pass of its own, or done with the one before? */
+/* Returns whether the layer is computed with the one before, and is not a pass of its own. */
 static bool is_fused_away(const struct batch *b, const struct tsim_list_layer *l, bool has_before) {
     return b->is_fused && has_before && l->kind == TSIM_LIST_RELU && l[-1].kind != TSIM_LIST_MAX_POOL &&
            l[-1].kind != TSIM_LIST_AVERAGE_POOL;
@@ -378,8 +378,8 @@ static void layer_backward(struct tsim_op_list *list, const struct batch *b, con
 
 /* ---- passes ---- */
 
-/* Batches that go through a block in a step: a discriminator judges images from outside, images of the generator, and these
- * again with its new weights, for the generator's sake. */
+/* Batches that go through a block in a step: a discriminator judges images from outside, images of the generator, and
+ * these again with its new weights, for the generator's sake. */
 enum { JUDGED = 3 };
 
 static int passes_of(const struct tsim_model *m, size_t i) {
@@ -392,7 +392,7 @@ static struct batch batch_of_pass(const struct batch *b, int pass) {
     return of;
 }
 
-/* Softmax, loss and their gradient, in fp32, on the last layer's output. */
+/* Adds softmax, loss and their gradient, in fp32, on the last layer's output. */
 static void loss(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *last) {
     elementwise(list, "loss", out_elements(b, last), b->e + 4, 3);
 }
@@ -401,7 +401,7 @@ static int64_t variants(const struct tsim_model *m) {
     return m->layers;
 }
 
-/* The layers of a block: [*from, *to). */
+/* Finds the layers of a block: [*from, *to). */
 static void find_block(const struct tsim_model *m, int64_t block, size_t *from, size_t *to) {
     *from = 0;
     while (*from < m->n_list && m->list[*from].block < m->first_block + block)
@@ -476,7 +476,7 @@ static double result_bytes(const struct tsim_scenario *sc) {
 
 /* ---- memory ---- */
 
-/* The mean of the blocks. */
+/* Keeps the mean of the blocks. */
 static void block_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
     struct batch b = batch_of(sc);
     double product_bytes = 0, norm_bytes = 0, pool_bytes = 0, blocks = (double)sc->model->layers;

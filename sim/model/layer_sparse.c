@@ -1,21 +1,22 @@
-/* Attention to those keys alone that an index picks for each query (DeepSeek-AI 2025, DeepSeek-V3.2, section 2: "DeepSeek Sparse
- * Attention"; inference/model.py, Indexer, beside the released checkpoint).
+/* Attention to those keys alone that an index picks for each query (DeepSeek-AI 2025, DeepSeek-V3.2, section 2:
+ * "DeepSeek Sparse Attention"; inference/model.py, Indexer, beside the released checkpoint).
  *
- * The index has heads of its own, I of width w, whose queries come from the latent vector of the queries, one key for all of them from
- * the layer's input (with a layer norm), and a weight for each head. A key's score is the sum over the heads of weight x
- * max(0, query . key): 2 I w FLOPs for each pair of a query and an earlier key, of which one number goes to memory. The k best are
- * picked in two passes over the scores (by digits of a radix), and attention meets these k. Its matrices are whole on every tensor rank.
+ * The index has heads of its own, I of width w, whose queries come from the latent vector of the queries, one key for
+ * all of them from the layer's input (with a layer norm), and a weight for each head. A key's score is the sum over the
+ * heads of weight x max(0, query . key): 2 I w FLOPs for each pair of a query and an earlier key, of which one number
+ * goes to memory. The k best are picked in two passes over the scores (by digits of a radix), and attention meets these
+ * k. Its matrices are whole on every tensor rank.
  *
- * It is trained to give the distribution of attention, summed over its heads, on the picked keys, and its input passes no gradient on: backward,
- * that distribution once more (2 FLOPs for each element of a query or key and pair), the scores' gradients of queries and of
- * keys on the picked pairs, and gradients of weights alone. */
+ * It is trained to give the distribution of attention, summed over its heads, on the picked keys, and its input passes
+ * no gradient on: backward, that distribution once more (2 FLOPs for each element of a query or key and pair), the
+ * scores' gradients of queries and of keys on the picked pairs, and gradients of weights alone. */
 #include "model/kept.h"
 #include "model/matrices.h"
 #include "model/operator_builders.h"
 
 #include <math.h>
 
-/* Bytes of a score, and of the place of a key. */
+/* The bytes of a score, and of the place of a key. */
 #define SCORE_BYTES 4.0
 #define PLACE_BYTES 4.0
 

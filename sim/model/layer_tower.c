@@ -1,15 +1,15 @@
-/* Vision-language models: a vision transformer, a projector to the width of a language model, and its layers (Liu et al. 2023,
- * LLaVA, arXiv:2304.08485, figure 1; Bai et al. 2025, Qwen2.5-VL, arXiv:2502.13923, section 2.1). The tower's layers are those of a
- * model of its own, asked of their kinds for the images of a micro-batch in place of its samples. Its tokens attend to
- * those of their image alone. Context ranks, which cut the sequences of the language model, each run the whole tower
- * (Megatron-LM, megatron/core/models/multimodal/llava_model.py).
+/* Vision-language models: a vision transformer, a projector to the width of a language model, and its layers (Liu et
+ * al. 2023, LLaVA, arXiv:2304.08485, figure 1; Bai et al. 2025, Qwen2.5-VL, arXiv:2502.13923, section 2.1). The tower's
+ * layers are those of a model of its own, asked of their kinds for the images of a micro-batch in place of its samples.
+ * Its tokens attend to those of their image alone. Context ranks, which cut the sequences of the language model, each
+ * run the whole tower (Megatron-LM, megatron/core/models/multimodal/llava_model.py).
  *
- * Squares of `merge` x `merge` patches become one token each: their mean, or all of their values side by side. The projector is
- * one or two products, with an activation function between, behind the tower's last norm. Its results take the place of
- * as many tokens of the sequence, a pass that reads and writes them.
+ * Squares of `merge` x `merge` patches become one token each: their mean, or all of their values side by side. The
+ * projector is one or two products, with an activation function between, behind the tower's last norm. Its results take
+ * the place of as many tokens of the sequence, a pass that reads and writes them.
  *
- * A frozen tower goes forward alone and keeps nothing: nothing before it needs a gradient. Beside adapters the projector is
- * frozen, too. */
+ * A frozen tower goes forward alone and keeps nothing: nothing before it needs a gradient. Beside adapters the
+ * projector is frozen, too. */
 #include "config/lengths.h"
 #include "model/inner_layer.h"
 #include "model/matrices.h"
@@ -19,7 +19,7 @@ bool tsim_tower_is_frozen(const struct tsim_scenario *sc) {
     return sc->model->tower.frozen || tsim_is_frozen(sc);
 }
 
-/* The scenario as the tower sees it. */
+/* Makes the scenario of the tower alone. */
 void tsim_tower_scenario(const struct tsim_scenario *sc, struct tsim_scenario *own) {
     const struct tsim_tower *t = &sc->model->tower;
     *own = *sc;

@@ -243,7 +243,7 @@ static struct tsim_amount counted(struct tsim_term_recorder *r, const struct tsi
                         in.parts, (size_t)in.n);
 }
 
-/* A layer of the kind, with `used_frac` of its experts. */
+/* Returns the parameters of a layer of the kind, with `used_frac` of its experts. */
 static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const struct tsim_model *m,
                                            enum tsim_part part, double used_frac, bool with_norms) {
     struct tsim_layer_parameters p = tsim_layer_count(m, part);
@@ -452,8 +452,8 @@ static struct tsim_amount generator_flops(struct tsim_term_recorder *r, const st
                       "3 forward passes of its layers and its head (sim/model/model.h)");
 }
 
-/* Counts for a token of the language model what the tower, the product of the patches and the projector take of a sample over its
- * tokens. Frozen, the tower goes forward alone. */
+/* Counts for a token of the language model what the tower, the product of the patches and the projector take of a
+ * sample over its tokens. Frozen, the tower goes forward alone. */
 static struct tsim_amount tower_flops(struct tsim_term_recorder *r, const struct tsim_model *m, double length,
                                       bool is_frozen) {
     struct tsim_parts layers = tsim_model_layers(m, 0, layers_before(m));

@@ -6,8 +6,8 @@
 
 /* ---- forward ---- */
 
-/* Sequence parallelism along the tokens of a sample: what is gathered lies by ranks, and is copied into samples; what is
- * scattered the other way round. With tensor overlap products take the pieces as they come. */
+/* Sequence parallelism along the tokens of a sample: what is gathered lies by ranks, and is copied into samples; what
+ * is scattered the other way round. With tensor overlap products take the pieces as they come. */
 static struct tsim_op *sequence_copy(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes) {
     bool copies = z->software->sequence_copies && z->sequence_parallel && !z->scenario->parallelism.overlap.tensor;
     return copies ? elementwise(list, "tensor: samples, copy", bytes, 2, 1) : NULL;
@@ -51,8 +51,7 @@ static bool norms_copy_input(const struct tsim_op_shape *z) {
 static struct tsim_op *norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                     double elements) {
     double e = z->element_bytes;
-    /* An RMS norm as frameworks write it out in fp32: converted, squared, its mean, scaled, converted, times the
-     * weight. */
+    /* Frameworks write an RMS norm out in fp32: converted, squared, its mean, scaled, converted, times the weight. */
     bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
     return elementwise(list, name, elements,
                        written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e
@@ -222,7 +221,7 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
     tsim_op_adapters_backward(list, z, product);
 }
 
-/* `added_bytes` an element: of another gradient that its kernel adds. */
+/* Adds a norm's backward kernel, which moves `added_bytes` an element for another gradient that it adds. */
 static struct tsim_op *norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                      double elements, double added_bytes) {
     double e = z->element_bytes;

@@ -10,9 +10,9 @@
 #define SORT_PASSES 4.0
 #define SMALL_SHARE 0.01
 #define FP32_BYTES 4.0
-/* HugeCTR's planner counts what a rank's share of a table costs besides its lookups, the vector that it sends, in lookups
- * (NVIDIA's train.py for MLPerf: 9 times slower links than memory over 4 times more traffic in memory); and how often
- * it looks for a better plan (sharding/planner.py: max_search_iter). */
+/* HugeCTR's planner counts what a rank's share of a table costs besides its lookups, the vector that it sends, in
+ * lookups (NVIDIA's train.py for MLPerf: 9 times slower links than memory over 4 times more traffic in memory); and how
+ * often it looks for a better plan (sharding/planner.py: max_search_iter). */
 #define VECTOR_LOOKUPS (9.0 / 4)
 #define MOST_PLANS 20
 #define MOST_OF_MEMORY 0.75 /* train.py: memory_cap_for_embedding of 60 GB, of 80 */
@@ -156,8 +156,8 @@ static void deal_capacity(const struct piece *pieces, size_t n_pieces, double sm
     }
 }
 
-/* Whole tables, the largest first, to the emptiest rank that has fewer than its number (NVIDIA DeepLearningExamples, DLRM,
- * distribute_to_buckets). */
+/* Whole tables, the largest first, to the emptiest rank that has fewer than its number (NVIDIA DeepLearningExamples,
+ * DLRM, distribute_to_buckets). */
 static void deal_whole(const struct piece *pieces, size_t n_pieces, struct rank *ranks, size_t n) {
     size_t most = (n_pieces + n - 1) / n;
     for (size_t i = 0; i < n_pieces; i++) {
@@ -180,8 +180,8 @@ static double load_of(const struct rank *rank) {
     return rank->lookups + VECTOR_LOOKUPS * (double)rank->tables;
 }
 
-/* Pieces, those with most lookups first, to the rank with the least load that has room and none of this table. Returns the
- * largest load; infinite, with the table in `large`, where no rank has room. */
+/* Pieces, those with most lookups first, to the rank with the least load that has room and none of this table. Returns
+ * the largest load; infinite, with the table in `large`, where no rank has room. */
 static double deal_lookups(const struct piece *pieces, size_t n_pieces, double most_elements, struct rank *ranks,
                            size_t n, size_t *large) {
     double most = 0;
@@ -237,8 +237,8 @@ static size_t hottest(const struct dealt *d, const struct tsim_model *m, const s
     return best;
 }
 
-/* HugeCTR's planner: the table with the hottest pieces is cut again and again, or the one that finds no room, and the best
- * of these plans is kept; if none has room, each rank has a piece of every table. */
+/* HugeCTR's planner: the table with the hottest pieces is cut again and again, or the one that finds no room, and the
+ * best of these plans is kept; if none has room, each rank has a piece of every table. */
 static void plan_lookups(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
                          struct rank *ranks, size_t n) {
     size_t capacity = 0;
@@ -331,7 +331,7 @@ void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal
 
 /* ---- memory ---- */
 
-/* An element of a vector or of its gradient. */
+/* Returns the bytes of an element of a vector or of its gradient. */
 static double element_bytes(const struct tsim_scenario *sc) {
     return sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
 }
@@ -424,7 +424,7 @@ void tsim_tables_forward(const struct tsim_scenario *sc, struct tsim_op_list *li
     join(sc, "tables, join", list);
 }
 
-/* Summed over all ranks in fp32. */
+/* Sums the gradients of replicated tables over all ranks, in fp32. */
 static void reduce_replicas(const struct tsim_scenario *sc, const struct tsim_tables_share *share,
                             struct tsim_op_list *list) {
     if (!(share->replica_elements > 0) || sc->parallelism.data == 1)
@@ -442,9 +442,9 @@ static void update_replicas(const struct tsim_scenario *sc, const struct tsim_ta
                     FP32_BYTES + 2 * row_bytes(sc) + 2 * state_bytes(sc), 1);
 }
 
-/* Bytes for each lookup of what rows are updated with: where a tensor has a gradient for each lookup, it is written, unscaled
- * (training in 16 bits), multiplied by the rate and added to the rows (torch.optim.SGD with sparse gradients that are not
- * coalesced); where it has one for each row, written and read with the row's states. */
+/* Bytes for each lookup of what rows are updated with: where a tensor has a gradient for each lookup, it is written,
+ * unscaled (training in 16 bits), multiplied by the rate and added to the rows (torch.optim.SGD with sparse gradients
+ * that are not coalesced); where it has one for each row, written and read with the row's states. */
 static void update(const struct tsim_scenario *sc, const struct tsim_tables_share *share, struct tsim_op_list *list) {
     enum tsim_table_update how = sc->software->table_update;
     double samples = all_samples(sc), e = element_bytes(sc), w = row_bytes(sc);

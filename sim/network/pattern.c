@@ -233,7 +233,7 @@ static void build_hierarchical(struct builder *b) {
     }
 }
 
-/* Lanes 2 i and 2 i + 1: to ranks on the node, and beyond. */
+/* Builds lanes 2 i and 2 i + 1: to ranks on the node, and to those beyond. */
 static void build_pairwise(struct builder *b) {
     struct tsim_pattern *p = b->pattern;
     double bytes = b->request->bytes / p->n_ranks;
@@ -256,7 +256,8 @@ static int32_t box_neighbour(const int32_t extent[3], int32_t i, int d, int32_t 
     return i + ((at + way + extent[d]) % extent[d] - at) * below;
 }
 
-/* Lane (i, part, direction): phases along the dimensions from `part` on, and back in the opposite order. */
+/* Opens the phases of lane (i, part, direction): along the dimensions from `part` on, and back in the opposite
+ * order. */
 static void open_torus_phases(const struct builder *b, int32_t lane, int32_t i, const int32_t extent[3],
                               const int *dimensions, int32_t n_dimensions, double latency_s) {
     struct tsim_pattern *p = b->pattern;
@@ -326,7 +327,7 @@ static int32_t depth_of(int32_t tree, int32_t node, int32_t n) {
     return depth;
 }
 
-/* heights[node]: edges of the longest way down. */
+/* Finds heights[node], the edges of the longest way down, and returns the largest. */
 static int32_t find_heights(int32_t tree, int32_t n, int32_t *heights) {
     int32_t tallest = 0;
     memset(heights, 0, (size_t)n * sizeof *heights);
@@ -368,8 +369,8 @@ static int32_t build_trees(struct builder *b, int32_t lane, int32_t before, doub
     return lane;
 }
 
-/* Builds what goes to switches that reduce and comes back from them, from lane `lane` on: each node sends its bytes once and
- * receives the sum once. As messages it goes to the next node, so each link has one node's bytes each way. */
+/* Builds what goes to switches that reduce and comes back from them, from lane `lane` on: each node sends its bytes
+ * once and receives the sum once. As messages it goes to the next node, so each link has one node's bytes each way. */
 static int32_t build_sums(struct builder *b, int32_t lane, double latency_s) {
     int32_t n = b->group.n_nodes;
     for (int32_t node = 0; node < n; node++) {
@@ -385,8 +386,8 @@ static int32_t build_sums(struct builder *b, int32_t lane, double latency_s) {
 }
 
 /* Builds a tree. On the node all ranks' bytes go up a chain and come down it, or through the switch that reduces;
- * between nodes there are two binary trees, or the fabric's switches reduce. Everything is pipelined, so it flows at the same
- * time. */
+ * between nodes there are two binary trees, or the fabric's switches reduce. Everything is pipelined, so it flows at
+ * the same time. */
 static void build_tree(struct builder *b) {
     struct tsim_pattern *p = b->pattern;
     int32_t nodes = b->group.n_nodes, g = b->group.max_ranks_per_node, tallest[2] = {0, 0}, lane = 0;

@@ -58,7 +58,7 @@ static bool next_fluid(void *context, int32_t stream, struct tsim_task *task) {
     return true;
 }
 
-/* Per second of flow. */
+/* Finds the demands per second of flow. */
 static void find_fluid_demands(struct tsim_traffic *traffic, struct tsim_arena *arena) {
     const struct tsim_pattern *pattern = traffic->pattern;
     const struct tsim_topology *topology = pattern->topology;
@@ -78,7 +78,7 @@ static const struct tsim_pattern_phase *phase_of(const struct tsim_traffic *traf
     return &traffic->pattern->phases[lane * traffic->pattern->n_phases + phase];
 }
 
-/* A second of the whole flow over the bytes that each rank sends in it. */
+/* Returns, for each rank, a second of the whole flow over the bytes that the rank sends in it. */
 static double *seconds_per_byte(const struct tsim_pattern *p, struct tsim_arena *arena) {
     double *per_byte = TSIM_NEW_ARRAY(arena, (size_t)p->n_ranks, double);
     for (int32_t i = 0; i < p->n_lanes * p->n_phases; i++)

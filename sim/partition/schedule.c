@@ -64,7 +64,7 @@ bool tsim_schedule_receives(const struct tsim_schedule_shape *z, int32_t stage, 
 
 /* ---- orders with a whole backward pass ---- */
 
-/* Interleaved: micro-batches that pass through a chunk before the next. */
+/* Returns the micro-batches that pass through a chunk before the next, in interleaved schedules. */
 static int32_t group_of(const struct tsim_schedule_shape *z) {
     return z->group > 0 ? z->group : z->stages;
 }

@@ -119,7 +119,7 @@ const struct tsim_json *tsim_json_at(const struct tsim_json *array, size_t i) {
     return (const struct tsim_json *)json_array_get((const json_t *)array, i);
 }
 
-/* Jansson walks members only from one to the next, and wants them writable for it. */
+/* Returns the value as writable, because Jansson walks members only from one to the next, and requires that. */
 static json_t *writable(const struct tsim_json *json) {
     union {
         const struct tsim_json *from;

@@ -20,7 +20,7 @@ static struct tsim_amount definition(struct tsim_term_recorder *r, const char *n
     return tsim_given(r, name, value, TSIM_FRACTION, "definition");
 }
 
-/* factor / size^exponent */
+/* Returns factor / size^exponent. */
 static struct tsim_amount loss_of(struct tsim_term_recorder *r, const char *name, struct tsim_amount size,
                                   double factor, double exponent) {
     struct tsim_amount power = tsim_power(r, "size to its exponent", "size^exponent", TSIM_FRACTION, size,
@@ -102,7 +102,7 @@ static void fill_data(struct tsim_arena *arena, struct tsim_term_recorder *r, st
              out->tokens_per_parameter, human(arena, out->optimal_parameters), human(arena, out->optimal_tokens));
 }
 
-/* 1 + one / other */
+/* Returns 1 + one / other. */
 static double factor_of(struct tsim_term_recorder *r, const char *name, const char *formula, struct tsim_amount one,
                         struct tsim_amount other) {
     struct tsim_amount ratio =

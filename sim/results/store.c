@@ -12,7 +12,7 @@
 
 enum { VERSION_OF_VIEWS = 6 }; /* the last that came with other views (store_points.c) */
 
-/* X(column, value): the REAL columns of `ranks`. */
+/* The REAL columns of `ranks`, X(column, value). */
 #define RANK_FIGURES_1(X)                                                                                              \
     X(time_s, r->terms.time_s)                                                                                         \
     X(compute_s, r->terms.compute_s)                                                                                   \
@@ -83,7 +83,7 @@ static const char MIGRATION_1[] =
                  "CREATE INDEX points_of_sweep ON points(sweep_id);"
                  "PRAGMA application_id = 0x7473696d;";
 
-/* %s: the columns of figures, and a mark for each. */
+/* Each %s is the columns of figures, or a mark for each. */
 #define INSERT_RUN                                                                                                     \
     "INSERT INTO runs(scenario, resolved_json, version, seed, started_at, status, simulated, bottleneck, events,"      \
     " wall_s, peak_rss_bytes%s) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?%s)"

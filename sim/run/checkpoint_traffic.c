@@ -53,7 +53,7 @@ static struct tsim_amount say(struct tsim_term_recorder *r, const char *name, do
                         TSIM_TIME_S, TSIM_PARTS(bytes, step_s));
 }
 
-/* `each`: bytes that an accelerator sends. */
+/* Sends `each` bytes from an accelerator. */
 static enum tsim_status send(struct tsim_arena *arena, const struct tsim_scenario *sc,
                              const struct tsim_machine *machine, struct tsim_term_recorder *r,
                              const struct tsim_background *traffic, struct tsim_amount each,

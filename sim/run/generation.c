@@ -13,7 +13,8 @@ enum { MOST_BATCHES = 24, GENERATION_STREAM = 0x67656e /* "gen": its random numb
  * (max_num_batched_tokens, docs/configuration/optimization.md). */
 enum { PREFILL_TOKENS = 8192 };
 
-/* A decode pass of an engine with one batch: at an empty cache, and what each token of every sequence's cache adds. */
+/* A decode pass of an engine with one batch: its time with an empty cache, and what each token of every sequence's
+ * cache adds. */
 struct decode {
     double batch;
     double time_s, time_s_per_token;
@@ -51,7 +52,8 @@ double tsim_cache_bytes(const struct tsim_scenario *sc, double tokens) {
     return bytes;
 }
 
-/* A pass of every engine: so many sequences of so many tokens, behind so many in the cache. The energy is of one engine. */
+/* A pass of every engine: so many sequences of so many tokens, behind so many in the cache. The energy is of one
+ * engine. */
 static enum tsim_status play(const struct engines *e, int64_t sequences, int64_t tokens, double cached, double *time_s,
                              double *energy_j) {
     struct tsim_scenario pass = *e->scenario;
@@ -191,8 +193,8 @@ static double draw_response(const struct tsim_scenario *sc, struct tsim_random *
     return fmax(round(tokens - sc->generation.prompt), 1);
 }
 
-/* Returns the scenario as engines run it: inference by their software, divided over tensor ranks alone. NULL: rules
- * refuse it. */
+/* Returns the scenario as engines run it: inference by their software, divided over tensor ranks alone. Returns NULL if
+ * rules refuse it. */
 static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const struct tsim_scenario *sc) {
     struct tsim_scenario job = *sc;
     struct tsim_model *model = TSIM_NEW(arena, struct tsim_model);
@@ -248,7 +250,8 @@ static enum tsim_status too_large(const struct tsim_scenario *sc, double needed_
     return TSIM_ERR_INFEASIBLE;
 }
 
-/* Weights of layers are held in the precision of their products, those of the embedding and the head in that of activations. */
+/* Weights of layers are held in the precision of their products, those of the embedding and the head in that of
+ * activations. */
 static double weights_bytes_of(const struct tsim_scenario *inference, enum tsim_precision precision) {
     struct tsim_scenario wide = *inference;
     const struct tsim_model *m = inference->model;

@@ -77,7 +77,7 @@ static struct held held_of(const struct tsim_scenario *sc) {
     return most;
 }
 
-/* Copies of so many bytes by a rate of the software, or by the host's link. */
+/* Returns the time of copies of so many bytes, at a rate of the software or at that of the host's link. */
 static struct tsim_amount copy_time(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                     const struct tsim_cluster *cluster, const char *name, double bytes,
                                     const char *rate_key, double rate) {
@@ -90,8 +90,8 @@ static struct tsim_amount copy_time(struct tsim_term_recorder *r, const struct t
                    tsim_inverse(speed)));
 }
 
-/* A policy that trains makes room for engines on the same accelerators, and the policy for the reference: it leaves, the reference
- * comes and is overwritten by the policy that returns. */
+/* A policy that trains makes room for engines on the same accelerators, and the policy for the reference: it leaves,
+ * the reference comes and is overwritten by the policy that returns. */
 static struct tsim_amount copies_time(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                       const struct tsim_cluster *cluster) {
     const struct tsim_software *software = sc->software;
@@ -147,7 +147,7 @@ struct tsim_run_memo *tsim_run_memo_new(struct tsim_arena *arena) {
     return memo;
 }
 
-/* The plan of the job scores by itself, or its teacher by the same plan. */
+/* Returns the machine of a scorer: the job's plan scores by itself, or its teacher by the same plan. */
 static struct tsim_machine machine_of_scorer(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                              const struct tsim_machine *machine, const struct tsim_run_memo *memo) {
     return sc->teaching ? tsim_machine_of(arena, sc->teaching, memo ? memo->teacher : NULL) : *machine;

@@ -28,7 +28,7 @@ static double peak_rss_bytes(void) {
 
 /* ---- a step and its campaign ---- */
 
-/* A step of training, or its part of a round of post-training. */
+/* Returns the time of a step of training, or of its part of a round of post-training. */
 static struct tsim_amount step_of_run(struct tsim_term_recorder *r, const struct tsim_result *result) {
     const struct tsim_post_training *round = &result->post_training;
     if (result->server.has)
@@ -51,7 +51,7 @@ static struct tsim_amount energy_of_step(struct tsim_term_recorder *r, const str
                                    tsim_inverse(tsim_figure(r, "post_training.steps", round->steps, TSIM_COUNT))));
 }
 
-/* The campaign wants to know this of the result's step. */
+/* Returns what the campaign needs to know of the result's step. */
 static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                                  const struct tsim_machine *machine, const struct tsim_result *result) {
     return (struct tsim_campaign_steps){.step_s = step_of_run(r, result),
@@ -63,8 +63,8 @@ static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, c
                                         .has_tokens = !tsim_model_is_of_samples(sc->model)};
 }
 
-/* `varied` is the scenario with all that varies: slow accelerators hold up their own worker alone where there are servers, so
- * the step is one without. */
+/* `varied` is the scenario with all that varies: slow accelerators hold up their own worker alone where there are
+ * servers, so the step is one without. */
 static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                  const struct tsim_scenario *varied, const struct tsim_run_options *options,
                                  struct tsim_result *result, struct tsim_diags *diags) {

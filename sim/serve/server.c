@@ -20,8 +20,8 @@
 
 /* ---- libmicrohttpd ---- */
 
-/* It is loaded when a server starts. It brings GnuTLS and eight libraries more along, and to load these takes as long as all else
- * that a short command does. Debian 12 and 13 have the one whose header this is. */
+/* It is loaded when a server starts. It brings GnuTLS and eight libraries more along, and to load these takes as long
+ * as all else that a short command does. Debian 12 and 13 have the one whose header this is. */
 #define MICROHTTPD "libmicrohttpd.so.12"
 
 #define MICROHTTPD_FUNCTIONS(F)                                                                                        \
@@ -97,7 +97,7 @@ struct request {
     bool is_suspended;
     struct place *place; /* where it is answered; NULL: it is not */
     double until_s;      /* while it has one */
-    /* The answer. */
+    /* These are the answer. */
     int status;
     const char *type;
     char *text;
@@ -264,7 +264,8 @@ static void read_process(struct place *place) {
         end_process(place);
 }
 
-/* A process that waits may have ended by itself, as one that the system was short of memory for: then another one is started. */
+/* A process that waits may have ended by itself, as one that the system was short of memory for: then another one is
+ * started. */
 static bool give(struct place *place, const struct request *request) {
     for (int attempt = 0; attempt < 2; attempt++) {
         if (place->process.pid == 0 && !tsim_serve_process_start(&place->process, request->server->app->answer))
@@ -435,7 +436,8 @@ static enum MHD_Result receive(struct request *request, const char *bytes, size_
     return MHD_YES;
 }
 
-/* libmicrohttpd calls it for the headers of a request, for each part of its body, at its end, and when it is resumed. */
+/* libmicrohttpd calls it for the headers of a request, for each part of its body, at its end, and when it is
+ * resumed. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path, const char *method,
                               const char *version, const char *bytes, size_t *size, void **slot) {
     struct tsim_server *server = context;
@@ -589,8 +591,8 @@ static void watch_file(struct watch *watch, int file, short events, struct place
     watch->watched[watch->n++] = (struct watched){place, request};
 }
 
-/* libmicrohttpd does not look at a connection that is suspended: a client that went away is found here. (One that only closes
- * its own direction, as no browser does, is taken for gone, too.) */
+/* libmicrohttpd does not look at a connection that is suspended: a client that went away is found here. (One that only
+ * closes its own direction, as no browser does, is taken for gone, too.) */
 static void watch_all(struct tsim_server *server, int daemon_file, struct watch *watch) {
     watch->n = 0;
     watch_file(watch, daemon_file, POLLIN, NULL, NULL);
@@ -683,7 +685,7 @@ static int open_socket(const struct addrinfo *address) {
     return -1;
 }
 
-/* "http://127.0.0.1:8080/" */
+/* Returns "http://127.0.0.1:8080/". */
 static const char *address_text(const struct tsim_server *server, int listener, const struct addrinfo *address) {
     struct sockaddr_storage name;
     socklen_t size = sizeof name;

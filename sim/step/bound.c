@@ -6,14 +6,14 @@
  * within this share. */
 #define TICKS_FRAC 1e-6
 
-/* Stage after stage, from the first on. */
+/* A chain through the stages, from the first on. */
 struct chain {
     double before_s, after_s; /* forward and backward passes of the stages before, with their messages */
     double longest_s;
 };
 
-/* Collectives of several communicators, one beside the other, expose this: what slows one of them leaves more of the device
- * to the kernels that another waits for. A pass may take so much less than its time alone. */
+/* Collectives of several communicators, one beside the other, expose this: what slows one of them leaves more of the
+ * device to the kernels that another waits for. A pass may take so much less than its time alone. */
 static double beside_s(const struct tsim_scenario *sc, const struct tsim_pass_cost *pass) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     bool tensor_is_beside = p->tensor > 1 && (p->overlap.tensor || p->overlap.tensor_backward);
@@ -22,8 +22,8 @@ static double beside_s(const struct tsim_scenario *sc, const struct tsim_pass_co
     return pass->exposed_expert_s + pass->exposed_context_s + (tensor_is_beside ? pass->exposed_tensor_s : 0);
 }
 
-/* A pass takes at least its time alone: that of its kernels, or of their launches (with what it waits for one by one it is
- * the longer of the two or more). */
+/* A pass takes at least its time alone: that of its kernels, or of their launches (with what it waits for one by one it
+ * is the longer of the two or more). */
 static double longer_s(const struct tsim_scenario *sc, double played_s, double host_s) {
     return sc->software->launch_blocking ? played_s + host_s : fmax(played_s, host_s);
 }
@@ -217,9 +217,9 @@ static double tail_s(const struct tsim_step_plan *plan, int32_t stage) {
     return sum_s;
 }
 
-/* Returns the time that the stage's messages take on their way. Those of a direction follow one another on a stream. All of
- * them leave the node through its NICs, where a node has ranks of one stage alone: then the ranks share the NICs as equals,
- * each with its part of their rate. */
+/* Returns the time that the stage's messages take on their way. Those of a direction follow one another on a stream.
+ * All of them leave the node through its NICs, where a node has ranks of one stage alone: then the ranks share the NICs
+ * as equals, each with its part of their rate. */
 static double sent_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement, int32_t stage) {
     const struct tsim_stage_plan *sp = &plan->stages[stage];
     double sums_s[2] = {0}, bytes = 0;

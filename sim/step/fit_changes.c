@@ -123,7 +123,7 @@ static bool use_selective(struct change *change) {
            propose(change, "training.recompute", "selective");
 }
 
-/* The largest that fits, of halves. */
+/* Finds the largest micro-batch that fits, by halving. */
 static bool shrink_microbatch(struct change *change) {
     const struct change before = *change;
     const double capacity_bytes = change->scenario->cluster.node->accelerator->memory_bytes;

@@ -194,7 +194,7 @@ struct computing {
     size_t n_values;   /* how many */
 };
 
-/* "gpt2 training.precision=fp16 cluster.nodes=2": the scenario's name, and the overrides. */
+/* Splits "gpt2 training.precision=fp16 cluster.nodes=2" into the scenario's name and the overrides. */
 static size_t split_run(struct tsim_arena *arena, const char *of, const char **name, struct tsim_override **overrides) {
     size_t n = 0, length = strcspn(of, " ");
     *name = tsim_arena_strndup(arena, of, length);
@@ -240,8 +240,9 @@ static enum tsim_status find_run(struct computing *c, const char *of, struct tex
  *
  *     (figure([gpt2]; memory.weights_bytes) + row(gradients)) / 1e9
  *
- * Arguments are texts with semicolons between them; a run is a scenario of scenarios/textbook in square brackets, with what is
- * set in it: [gpt2 training.precision=fp16]. Values are in SI; the result is divided by what the row's unit stands for. */
+ * Arguments are texts with semicolons between them; a run is a scenario of scenarios/textbook in square brackets, with
+ * what is set in it: [gpt2 training.precision=fp16]. Values are in SI; the result is divided by what the row's unit
+ * stands for. */
 
 enum { MOST_ARGUMENTS = 8 };
 
@@ -258,7 +259,7 @@ static enum tsim_status wrong(const struct expression *e, const char *what, cons
 
 typedef enum tsim_status (*function_fn)(const struct expression *e, const char *const *arguments, double *value);
 
-/* The text between the brackets of a run. */
+/* Finds the run for the text between its brackets. */
 static enum tsim_status run_of(const struct expression *e, const char *argument, struct textbook_run **run) {
     size_t length = strlen(argument);
     if (length < 3 || argument[0] != '[' || argument[length - 1] != ']')
@@ -294,7 +295,7 @@ static bool is_meant(const char *name, const char *which) {
     return strcmp(name, which) == 0 || (which[0] == '(' && length > end && strcmp(name + length - end, which) == 0);
 }
 
-/* Returns a value over a step: of one operator, "attention qkv (forward)", or of all whose names end so,
+/* Returns a value over a step, of one operator, "attention qkv (forward)", or of all whose names end alike,
  * "(forward)". */
 static enum tsim_status operator_value(const struct expression *e, const char *const *arguments, double *value) {
     static const char *const QUANTITIES[] = {"flop", "vector flop", "bytes",
@@ -345,7 +346,7 @@ static enum tsim_status input_buffers_value(const struct expression *e, const ch
     return TSIM_OK;
 }
 
-/* A value of a catalogue file: accelerator/v100-32gb; peak.fp16 */
+/* Reads a value of a catalogue file: accelerator/v100-32gb; peak.fp16 */
 static enum tsim_status hardware_value(const struct expression *e, const char *const *arguments, double *value) {
     struct computing *c = e->computing;
     size_t kind_length = strcspn(arguments[0], "/");
@@ -364,7 +365,7 @@ static enum tsim_status hardware_value(const struct expression *e, const char *c
     return wrong(e, "the catalogue's file has no", arguments[1]);
 }
 
-/* Seconds of a matrix product: accelerator; precision; batch; m; n; k */
+/* Computes the seconds of a matrix product: accelerator; precision; batch; m; n; k */
 static enum tsim_status product_value(const struct expression *e, const char *const *arguments, double *value) {
     const struct tsim_accelerator *accelerator;
     double x[4];
@@ -425,7 +426,7 @@ static enum tsim_status ring_all_reduce_value(const struct expression *e, const 
     return TSIM_OK;
 }
 
-/* An earlier row of the example. */
+/* Finds an earlier row of the example. */
 static bool find_row(const struct computing *c, const char *key, size_t *found) {
     for (*found = 0; *found < c->n_values; (*found)++)
         if (c->spec->rows[*found].key && strcmp(c->spec->rows[*found].key, key) == 0)
@@ -461,7 +462,7 @@ static void skip_blanks(struct expression *e) {
     e->at += strspn(e->at, " ");
 }
 
-/* The texts between this parenthesis and the one that closes it. */
+/* Reads the texts between this parenthesis and the one that closes it. */
 static enum tsim_status read_arguments(struct expression *e, const char **arguments, size_t *n) {
     int depth = 1;
     *n = 0;
@@ -590,7 +591,7 @@ static enum tsim_status text_range(struct computing *c, const struct tsim_value 
     return TSIM_ERR_SYNTAX;
 }
 
-/* Against the nearer end of the text's range; 0 within it. */
+/* Returns the difference from the nearer end of the text's range; 0 within it. */
 static double difference_frac(double from, double to, double tsim) {
     if (isnan(from))
         return (double)NAN;

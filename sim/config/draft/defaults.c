@@ -25,7 +25,7 @@ static void resolve_compression(struct tsim_compression_spec *compression) {
         compression->rank = DEFAULT_FACTOR_RANK;
 }
 
-/* PyTorch's: torch.amp.GradScaler, growth_interval=2000; NVIDIA's Apex, scale_window=2000. */
+/* The defaults of PyTorch (torch.amp.GradScaler, growth_interval=2000) and NVIDIA's Apex (scale_window=2000). */
 #define LOSS_SCALE_GROWTH_INTERVAL 2000
 
 static void resolve_loss_scaling(struct tsim_training_spec *training) {
@@ -47,9 +47,10 @@ static void resolve_adapter(const struct tsim_draft *draft, struct tsim_adapter_
         adapter->base_precision = TSIM_BASE_NF4;
 }
 
-/* NeMo-RL's GRPO and PPO score with the policy as it was before the round; its share of the memory is that of its examples
- * (examples/configs/grpo_math_1B.yaml: vllm_cfg.gpu_memory_utilization 0.6, num_generations_per_prompt 16), on nodes that
- * do nothing else it is vLLM's own (gpu_memory_utilization 0.9), and so is the number of sequences (max_num_seqs). */
+/* NeMo-RL's GRPO and PPO score with the policy as it was before the round; its share of the memory is that of its
+ * examples (examples/configs/grpo_math_1B.yaml: vllm_cfg.gpu_memory_utilization 0.6, num_generations_per_prompt 16), on
+ * nodes that do nothing else it is vLLM's own (gpu_memory_utilization 0.9), and so is the number of sequences
+ * (max_num_seqs). */
 static void resolve_generation(struct tsim_draft *draft) {
     static const unsigned SCORING[] = {[TSIM_DPO] = 1u << TSIM_SCORER_REFERENCE,
                                        [TSIM_GRPO] = 1u << TSIM_SCORER_POLICY | 1u << TSIM_SCORER_REFERENCE,
@@ -246,7 +247,8 @@ static bool follows_region(const struct tsim_draft *draft, const char *path, con
     return said_at(draft, "energy.region") > (own > profile ? own : profile);
 }
 
-/* Takes the region's value and profile where they count. Returns whether the result is, on average, what the region has. */
+/* Takes the region's value and profile where they count. Returns whether the result is, on average, what the region
+ * has. */
 static bool resolve_from_region(const struct tsim_draft *draft, const char *path, const char *profile_path,
                                 double of_region, const struct tsim_hourly *profile_of_region, double *value,
                                 struct tsim_hourly *profile) {
@@ -429,7 +431,7 @@ static void finish_recompute(struct tsim_draft *draft) {
         draft->scenario.training.recompute_every = (int64_t)lround(sqrt((double)most));
 }
 
-/* Enough for a 99th percentile. */
+/* The number of steps that suffices for a 99th percentile. */
 #define STEPS_THAT_VARY 100
 
 bool tsim_scenario_varies(const struct tsim_scenario *sc) {

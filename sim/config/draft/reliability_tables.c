@@ -11,7 +11,7 @@
         .max = (max_), .default_text = (default_), .help = (help_)                                                     \
     }
 #define TIME_KEY(...) TIME_WITHIN(__VA_ARGS__, 0, TSIM_YEAR_S)
-/* The time between events of one kind: no part of a machine fails twice a minute. */
+/* The time between events of one kind. No part of a machine fails twice a minute. */
 #define MTBF_KEY(...) TIME_WITHIN(__VA_ARGS__, 60, 1e6 * TSIM_YEAR_S)
 
 /* Mean times of one component: 54 days of Llama 3 405B on 2,048 nodes of 8 H100, 419 unplanned interruptions

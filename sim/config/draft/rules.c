@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* One check after another over a draft; each names the key that it would change first. */
+/* The checks of a draft, one after another. Each names the key that it would change first. */
 struct check {
     const struct tsim_draft *draft;
     const struct tsim_scenario *sc;
@@ -53,7 +53,7 @@ static void nearest_values(const struct check *c, works_fn works_best, works_fn 
         nearest_values(c, works, works, wanted, limit, text);
 }
 
-/* Nearest multiples of `unit` around `wanted`, from `least` on: "992 or 1024". */
+/* Adds a hint with the nearest multiples of `unit` around `wanted`, from `least` on: "992 or 1024". */
 static void hint_multiples_from(struct tsim_diag *diag, const char *key, int64_t wanted, int64_t unit, int64_t least) {
     int64_t below = wanted / unit * unit, first = (least + unit - 1) / unit * unit;
     if (below >= first)
@@ -72,7 +72,8 @@ static void refuse(const struct check *c, const char *path, const char *what, co
     tsim_diag_hint(fail(c, path, "this version does not simulate %s", what), "%s", hint);
 }
 
-/* A layer list trains on samples, in data-parallel replicas and, but for what has tables or judges, stages of whole blocks. */
+/* A layer list trains on samples, in data-parallel replicas and, but for what has tables or judges, stages of whole
+ * blocks. */
 static bool check_listed_model(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;
@@ -176,7 +177,7 @@ static void check_segments(const struct check *c) {
                        "a divisor of model.generator.heads");
 }
 
-/* Two stacks: no context parallelism, no split backward passes. */
+/* Checks that a model with two stacks has no context parallelism and no split backward passes. */
 static void check_stacks(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;
@@ -335,7 +336,7 @@ static bool is_standard_kernel(enum tsim_attention_kernel kernel) {
     return kernel == TSIM_ATTENTION_UNFUSED || kernel == TSIM_ATTENTION_FUSED_SOFTMAX;
 }
 
-/* Profiles of frameworks for GPUs that write attention's scores out. */
+/* Warns of a profile that writes attention's scores out, as on GPUs, where the accelerator has software of its own. */
 static void check_own_software(const struct check *c) {
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
     const struct tsim_software *software = c->sc->software;
@@ -639,7 +640,7 @@ static void check_generating_nodes(const struct check *c) {
             "generation.nodes says how many generate alone");
 }
 
-/* Whole steps train on the samples of a round. */
+/* Checks that whole steps train on the samples of a round. */
 static void check_generation(const struct check *c) {
     const struct tsim_generation_spec *g = &c->sc->generation;
     const struct tsim_training_spec *t = &c->sc->training;
@@ -1128,7 +1129,8 @@ static void check_caveat(const struct check *c, const char *path, int64_t degree
                            c->sc->software->name, caveat);
 }
 
-/* Software knows the accelerators of its year, and those that its makers had before others. */
+/* Checks that the software knows the accelerator: it knows those of its year, and those that its makers had before
+ * others. */
 static void check_year(const struct check *c) {
     const struct tsim_software *software = c->sc->software;
     const struct tsim_accelerator *accelerator = c->sc->cluster.node->accelerator;
@@ -1156,7 +1158,8 @@ static void check_gathers(const struct check *c) {
                            c->sc->software->name, obstacle);
 }
 
-/* Exchanges of experts hide under a pass of the other direction, of another micro-batch. */
+/* Checks that exchanges of experts have a pass of the other direction, of another micro-batch, under which they
+ * hide. */
 static void check_hidden_exchanges(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;

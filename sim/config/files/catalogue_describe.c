@@ -61,7 +61,7 @@ static void add_number(struct description *d, const char *path, double value, en
 
 static void add_table(struct description *d, const struct tsim_table *table, const char *path, const void *object);
 
-/* "cuDNN's kernel; 0: as flash3" -> "as flash3". */
+/* Adds a number, with the meaning of its 0: "cuDNN's kernel; 0: as flash3" -> "as flash3". */
 static void add_number_of_key(struct description *d, const struct tsim_key *key, const char *path, double value,
                               enum tsim_dimension dimension) {
     static const char MARK[] = "; 0: ";

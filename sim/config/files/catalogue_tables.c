@@ -571,7 +571,8 @@ static void check_below_wire(struct tsim_reader *reader, const struct tsim_value
         "a measured bandwidth cannot be above the wire's; set scale_up.bandwidth as well, or leave this out");
 }
 
-/* Reductions in the switch at bus bandwidth b send b (n+1) / 2 (n-1) on each link, more than half of it. */
+/* Completes the scale-up links. Reductions in the switch at bus bandwidth b send b (n+1) / 2 (n-1) on each link, which
+ * is more than half of b. */
 static void finish_scale_up(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                             struct tsim_node *node) {
     static const char RING[] = "scale_up.ring_bandwidth", REDUCE[] = "scale_up.reduce_bandwidth";

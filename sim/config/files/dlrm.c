@@ -121,7 +121,8 @@ static void put_mlp(struct stack *stack, int64_t in, const struct tsim_widths *w
     }
 }
 
-/* Wang et al. 2021, DCN V2 (arXiv:2008.13535), section 3.1, with weights of low rank: x_0 * (U (V x) + b) + x. */
+/* Puts cross layers (Wang et al. 2021, DCN V2, arXiv:2008.13535, section 3.1) with weights of low rank: x_0 * (U (V x)
+ * + b) + x. */
 static void put_cross(struct stack *stack, int64_t width, int64_t rank, int64_t n) {
     for (int64_t i = 0; i < n; i++, stack->block++) {
         put(stack, TSIM_LIST_PRODUCT, width, rank);
@@ -145,8 +146,8 @@ static bool has_one_width(struct tsim_reader *reader, const struct tsim_value *m
     return true;
 }
 
-/* Naumov et al. 2019, section 2.1: the dot products of all pairs of vectors (one of each table, one of the bottom
- * layers), beside the bottom layers' result; or cross layers on all vectors side by side. */
+/* Makes the model of Naumov et al. 2019, section 2.1: the dot products of all pairs of vectors (one of each table, one
+ * of the bottom layers), beside the bottom layers' result; or cross layers on all vectors side by side. */
 void tsim_dlrm_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                       struct tsim_model *m) {
     if (!has_one_width(reader, mapping, path, m))

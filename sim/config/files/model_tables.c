@@ -316,7 +316,7 @@ static const struct tsim_key MODEL_KEYS[] = {
 const struct tsim_table tsim_model_table = {MODEL_KEYS, sizeof MODEL_KEYS / sizeof MODEL_KEYS[0], true};
 /* clang-format on */
 
-/* A token for each patch, and the class token. */
+/* Returns the tokens of an image: one for each patch, and the class token. */
 static int64_t image_tokens(const struct tsim_image *image) {
     return (image->size / image->patch) * (image->size / image->patch) + (image->patches_alone ? 0 : 1);
 }
@@ -348,7 +348,7 @@ static void finish_image(struct tsim_reader *reader, const struct tsim_value *ma
                          "a model of images has no table to tie, and no experts in this version");
 }
 
-/* The first stack encodes; every layer of the second attends to its result. */
+/* Completes the stacks: the first encodes, and every layer of the second attends to its result. */
 static void finish_stacks(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                           struct tsim_model *m) {
     if (m->position == TSIM_POSITION_RELATIVE && !m->relative_buckets)
@@ -664,7 +664,7 @@ static void finish_recurrent(struct tsim_reader *reader, const struct tsim_value
                        "models/architectures/gnmt.yaml is one");
 }
 
-/* Makes the generator a model of its own: an encoder as the model's, but for its sizes. */
+/* Makes the generator a model of its own: an encoder like the model's, except for its sizes. */
 static void finish_generator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                              struct tsim_model *m) {
     struct tsim_generator *g = &m->generator;

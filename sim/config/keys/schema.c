@@ -452,7 +452,7 @@ static struct sourced unwrap(struct tsim_reader *reader, const struct tsim_table
     return sourced;
 }
 
-/* Two numbers as the key wants them, and the value between them. */
+/* Reads two numbers in the key's dimension, with the value between them. */
 static bool read_interval(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *interval,
                           const char *path, const void *field, double bounds[2]) {
     if (key->kind != TSIM_KEY_QUANTITY || interval->kind != TSIM_VALUE_SEQUENCE || interval->n_items != 2) {

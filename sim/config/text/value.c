@@ -180,7 +180,8 @@ struct setting {
     size_t n_reference_keys;
 };
 
-/* Cuts the first step off a path: "order[2].x" -> "order", "[2].x"; "[2].x" -> "2", ".x". NULL when malformed. */
+/* Cuts the first step off a path: "order[2].x" -> "order", "[2].x"; "[2].x" -> "2", ".x". Returns NULL if it is
+ * malformed. */
 static char *cut_step(struct tsim_arena *arena, const char **path) {
     const char *start = *path;
     bool is_index = start[0] == '[';
@@ -228,7 +229,7 @@ static const struct tsim_value *set_item(const struct setting *setting, const st
     return copy;
 }
 
-/* `at` with one key replaced or appended. */
+/* Returns `at` with one key replaced or appended. */
 static const struct tsim_value *with_pair(struct tsim_arena *arena, const struct tsim_value *at,
                                           struct tsim_pair pair) {
     struct tsim_pair *pairs = TSIM_NEW_ARRAY(arena, at->n_items + 1, struct tsim_pair);

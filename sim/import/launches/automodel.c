@@ -1,5 +1,5 @@
-/* YAML of NVIDIA-NeMo/Automodel (nemo_automodel/recipes/llm, components/distributed/config.py, components/_peft/lora.py): models of
- * Hugging Face under PyTorch's FSDP2, which the Trainer's keys say, too. */
+/* YAML of NVIDIA-NeMo/Automodel (nemo_automodel/recipes/llm, components/distributed/config.py,
+ * components/_peft/lora.py): models of Hugging Face under PyTorch's FSDP2, which the Trainer's keys say, too. */
 #include "base/among.h"
 #include "config/text/document.h"
 #include "import/launches/hf_trainer.h"
@@ -208,7 +208,7 @@ static void add_sharding(struct tsim_recipe *r, int64_t n_stages) {
     add(r, keeps ? keeps : how, "fsdp", releases ? "full_shard" : "shard_grad_op");
 }
 
-/* The machine: dp_size, nodes of the benchmark, or Slurm's section. */
+/* Adds the machine: dp_size, nodes of the benchmark, or Slurm's section. */
 static void add_world(struct tsim_recipe *r) {
     const struct tsim_setting *nodes = first(r, "benchmark.num_nodes", "slurm.nodes", "ci.nodes"),
                               *replicas = distributed(r, "dp_size"),

@@ -172,7 +172,8 @@ enum tsim_status tsim_bridge_read(struct tsim_recipe *r) {
 
 /* ---- recipes by their names ---- */
 
-/* bf16_mixed, bf16_with_fp8_current_scaling_mixed, bf16_with_mxfp8_mixed and their like (training/mixed_precision.py). */
+/* Adds bf16_mixed, bf16_with_fp8_current_scaling_mixed, bf16_with_mxfp8_mixed and the like
+ * (training/mixed_precision.py). */
 static void add_mixed_precision(struct tsim_recipe *r, const struct tsim_value *value) {
     static const char *const RECIPES[][2] = {
         {"mxfp8", "mxfp8"}, {"current", "tensorwise"}, {"delayed", "delayed"}, {"subchannel", "blockwise"}};
@@ -211,8 +212,8 @@ static const char *bare_recipe(struct tsim_arena *arena, const char *name) {
     return tsim_arena_strndup(arena, name, n);
 }
 
-/* Returns the overrides by the names of today's sections. Those of its benchmarks stand below ConfigContainer, with plans of many
- * machines beside it. A section that is not known would be left out in silence: a mistake. */
+/* Returns the overrides by the names of today's sections. Those of its benchmarks stand below ConfigContainer, with
+ * plans of many machines beside it. A section that is not known would be left out in silence: a mistake. */
 static const struct tsim_value *overrides_of(struct tsim_recipe *r, const struct tsim_value *root) {
     const struct tsim_value *container = tsim_value_find(root, "ConfigContainer"),
                             *matrix = tsim_value_find(root, "perf_matrix");
@@ -242,8 +243,8 @@ static const struct tsim_value *overrides_of(struct tsim_recipe *r, const struct
     return tsim_value_new_mapping(r->arena, root, pairs, n);
 }
 
-/* Finds a recipe and what its kind begins with: pretraining, fine-tuning of a whole model (_sft) or of adapters (_peft).
- * One without a model has that of its pretraining. */
+/* Finds a recipe and what its kind begins with: pretraining, fine-tuning of a whole model (_sft) or of adapters
+ * (_peft). One without a model has that of its pretraining. */
 static const struct tsim_value *recipe_of(struct tsim_recipe *r, const struct tsim_value *table, const char *name,
                                           const struct tsim_value *overrides, const struct tsim_value **common,
                                           const char **model) {

@@ -10,7 +10,7 @@
 
 /* ---- what "auto" is ---- */
 
-/* The values that transformers' integration fills in: from its TrainingArguments, or from the model's hidden size. */
+/* The values that transformers' integration fills in from its TrainingArguments, or from the model's hidden size. */
 static const struct {
     const char *key, *meaning;
 } AUTOS[] = {
@@ -288,7 +288,7 @@ static void put_zero(struct reading *g) {
         put_gathers(g);
 }
 
-/* The optimizer's state and step on the host. */
+/* Puts the optimizer's state and step on the host. */
 static void put_offload(struct reading *g) {
     static const char *const KEYS[] = {"zero_optimization.offload_optimizer.device", "zero_optimization.cpu_offload",
                                        NULL};

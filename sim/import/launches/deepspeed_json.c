@@ -17,7 +17,7 @@ static const char *json_text(struct tsim_arena *arena, const char *text) {
     return out;
 }
 
-/* Members of the outermost object, `gap` between them. */
+/* Writes the members of the outermost object, with `gap` between them. */
 static void write_members(struct tsim_launch_writer *w, const char *gap) {
     const struct tsim_training_spec *t = &w->scenario->training;
     const struct tsim_parallelism_spec *p = &w->scenario->parallelism;

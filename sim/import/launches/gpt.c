@@ -12,8 +12,8 @@
 
 /* ---- the cluster ---- */
 
-/* A number of machines that only a command or the environment knows ($SLURM_NNODES, nvidia-smi) is assumed like one that
- * nothing says. */
+/* A number of machines that only a command or the environment knows ($SLURM_NNODES, nvidia-smi) is assumed like one
+ * that nothing says. */
 static const struct tsim_setting *said(struct tsim_gpt *g, const char *key) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, key);
     if (!s || !s->lost)
@@ -40,7 +40,7 @@ static bool is_on(struct tsim_gpt *g, const char *key) {
     return s && tsim_setting_flag(g->r, s);
 }
 
-/* Megatron-DeepSpeed runs it. */
+/* Returns whether Megatron-DeepSpeed runs it. */
 static bool is_deepspeed(struct tsim_gpt *g) {
     return is_on(g, "deepspeed");
 }
@@ -73,7 +73,7 @@ static void put_scaling(struct tsim_gpt *g, const struct tsim_setting *recipe) {
                           tsim_setting_text(recipe));
 }
 
-/* NeMo's trainer.precision: bf16, bf16-mixed, 16, 16-mixed, 32. */
+/* Returns NeMo's trainer.precision: bf16, bf16-mixed, 16, 16-mixed, 32. */
 static const struct tsim_setting *named_precision(struct tsim_gpt *g, const char **word) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "precision");
     const char *text = s ? tsim_setting_text(s) : "";
@@ -207,7 +207,7 @@ static void put_length(struct tsim_gpt *g) {
 
 /* ---- recomputation ---- */
 
-/* Modules of --recompute-modules as parts of a layer, in the order of the scenario's own. */
+/* Puts the modules of --recompute-modules as parts of a layer, in the order of the scenario's own. */
 static void put_modules(struct tsim_gpt *g, const struct tsim_setting *modules) {
     const char *parts[TSIM_N_RECOMPUTE_PARTS];
     size_t n = 0, n_items = modules->value->kind == TSIM_VALUE_SEQUENCE ? modules->value->n_items : 1;
@@ -360,7 +360,8 @@ static void put_expert_software(struct tsim_gpt *g) {
                         "sequential");
 }
 
-/* Layer by layer, by Megatron-Core itself or by Transformer Engine; of some parts of a layer (scope attn, ...): said. */
+/* Layer by layer, by Megatron-Core itself or by Transformer Engine; of some parts of a layer (scope attn, ...):
+ * said. */
 static bool names(const struct tsim_setting *list, const char *item) {
     const struct tsim_value *v = list->value;
     for (size_t i = 0; v->kind == TSIM_VALUE_SEQUENCE && i < v->n_items; i++)
@@ -798,7 +799,7 @@ static void put_named(struct tsim_gpt *g) {
         tsim_gpt_put_changes(g, g->named_model);
 }
 
-/* LoRA of MindSpeed-LLM (--lora-r), Primus (lora.dim), Megatron-Bridge and NeMo (peft). */
+/* Puts LoRA of MindSpeed-LLM (--lora-r), Primus (lora.dim), Megatron-Bridge and NeMo (peft). */
 static void put_adapter(struct tsim_gpt *g) {
     static const char *const RANKS[] = {"lora_r", "lora_rank", "lora.dim", "peft.dim", "peft.lora_tuning.adapter_dim",
                                         NULL},
@@ -818,7 +819,8 @@ static void put_adapter(struct tsim_gpt *g) {
         tsim_recipe_put_adapter(g->r, &adapter);
 }
 
-/* Layers that predict further tokens stand behind the others, in the last stage. A model that the user gives has them or not. */
+/* Layers that predict further tokens stand behind the others, in the last stage. A model that the user gives has them
+ * or not. */
 static void put_further(struct tsim_gpt *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "mtp_num_layers");
     if (!s || g->further == 0)
@@ -829,7 +831,7 @@ static void put_further(struct tsim_gpt *g) {
     tsim_recipe_put_int(g->r, "model.mtp_layers", s, g->further);
 }
 
-/* Adam's moments in 16 bits. */
+/* Puts Adam's moments in 16 bits. */
 static void put_states(struct tsim_gpt *g) {
     const struct tsim_setting *first = tsim_recipe_find(g->r, "exp_avg_dtype"),
                               *second = tsim_recipe_find(g->r, "exp_avg_sq_dtype");

@@ -6,9 +6,10 @@
 
 /* The batch of a step, and how it grows.
  *
- * --rampup-batch-size FROM BY SAMPLES: from FROM by BY to the global batch, over SAMPLES samples, each size for as many.
- * --step-batch-size-schedule "0:768 250B:1536 ...": from a threshold on (tokens; K, M, B and T are powers of a thousand)
- * the batch that stands behind it; the global batch is the largest (megatron/core/num_microbatches_calculator.py). */
+ * --rampup-batch-size FROM BY SAMPLES: from FROM by BY to the global batch, over SAMPLES samples, each size for as
+ * many. --step-batch-size-schedule "0:768 250B:1536 ...": from a threshold on (tokens; K, M, B and T are powers of a
+ * thousand) the batch that stands behind it; the global batch is the largest
+ * (megatron/core/num_microbatches_calculator.py). */
 
 #define MOST_SAMPLES INT64_C(1000000000000)
 
@@ -100,7 +101,7 @@ static int64_t put_steps(struct tsim_gpt *g, const struct tsim_setting *s, int64
     return steps[n - 1].batch;
 }
 
-/* `replicas`: of the model. */
+/* Puts the global batch; `replicas` is the number of replicas of the model. */
 static void put_global(struct tsim_gpt *g, int64_t size, int64_t replicas, int64_t sequence_length) {
     const struct tsim_setting *global = tsim_recipe_find(g->r, "global_batch_size"),
                               *ramp = tsim_recipe_find(g->r, "rampup_batch_size"),

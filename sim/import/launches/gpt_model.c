@@ -39,7 +39,7 @@ static const struct {
                     {"bertwordpiece", 30522},
                     {"bert", 30522}};
 
-/* Whatever the case of the name's letters. */
+/* Returns whether the name has the part, whatever the case of its letters. */
 static bool has_part(const char *name, const char *part) {
     char lower[256];
     return strstr(tsim_lower(name, lower, sizeof lower), part) != NULL;
@@ -82,7 +82,7 @@ static const struct tsim_setting *merges(struct tsim_gpt *g, int64_t *rows) {
     return s;
 }
 
-/* Alibaba's patches pad a tokenizer's own vocabulary by a number of rows. */
+/* Puts a vocabulary that Alibaba's patches make: a tokenizer's own, padded by a number of rows. */
 static bool put_extended(struct tsim_gpt *g) {
     static const struct {
         const char *part;
@@ -363,7 +363,8 @@ static int64_t tokens_to_the_left(const struct tsim_setting *s) {
     return text > number ? left : -1;
 }
 
-/* Puts windows of attention. One as long as the sequence is none; of Megatron-Core every N-th layer has none (window_attn_skip_freq). */
+/* Puts windows of attention. One as long as the sequence is none; of Megatron-Core every N-th layer has none
+ * (window_attn_skip_freq). */
 static void put_window(struct tsim_gpt *g) {
     static const char *const LENGTHS[] = {"seq_length", "encoder_seq_length", "data.seq_length", NULL};
     const struct tsim_setting *s = tsim_recipe_find(g->r, "sliding_window"),
@@ -474,7 +475,7 @@ static void put_flag(struct tsim_gpt *g, const char *path, const char *positive,
     tsim_recipe_put(g->r, path, from, from ? NULL : "the program's default", value ? "true" : "false");
 }
 
-/* Gated: two products side by side in front of the activation. */
+/* Puts the activation function. Gated, two products are side by side in front of it. */
 static bool put_activation(struct tsim_gpt *g) {
     static const char *const FLAGS[] = {"swiglu", "quick_geglu", "gated_linear_unit", NULL};
     static const char *const WORDS[] = {"activation", "activation_func", "glu_activation", NULL};
@@ -513,7 +514,7 @@ static int64_t put_ffn(struct tsim_gpt *g, bool is_gated, const struct tsim_sett
 
 /* ---- Mamba-2 ---- */
 
-/* NULL: absent, or off in a list of all arguments. */
+/* Finds a setting that is on; NULL if it is absent, or off in a list of all arguments. */
 static const struct tsim_setting *find_on(struct tsim_gpt *g, const char *key) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, key);
     return s && !tsim_value_is_off(s->value) ? s : NULL;

@@ -33,7 +33,7 @@ static void put_flag_if(struct tsim_launch_writer *w, const char *key, bool is_o
         put(w, key, NULL);
 }
 
-/* The one's name for what the other calls otherwise. */
+/* Returns one program's name for what the other calls differently. */
 static const char *either(const struct tsim_launch_writer *w, const char *megatron, const char *nemo) {
     return is_nemo(w) ? nemo : megatron;
 }

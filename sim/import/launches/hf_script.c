@@ -1,6 +1,6 @@
-/* Launch scripts of fine-tuning on Hugging Face's Trainer: torchrun, deepspeed, accelerate launch or python, a program, and
- * arguments of which those of TrainingArguments (transformers' training_args.py) and of peft and trl are read. Every program has
- * arguments of its own; those that tsim does not know are named in one warning. */
+/* Launch scripts of fine-tuning on Hugging Face's Trainer: torchrun, deepspeed, accelerate launch or python, a program,
+ * and arguments of which those of TrainingArguments (transformers' training_args.py) and of peft and trl are read.
+ * Every program has arguments of its own; those that tsim does not know are named in one warning. */
 #include "import/launches/hf_script.h"
 
 #include "config/text/document.h"
@@ -122,7 +122,8 @@ static const struct tsim_setting *switched_on(struct tsim_recipe *r, const char 
     return s && !tsim_value_is_off(s->value) && !tsim_setting_is(s, "False") ? s : NULL;
 }
 
-/* Other programs' names of what the Trainer, peft and trl call otherwise; the first of a key's names that is there counts. */
+/* Other programs' names of what the Trainer, peft and trl call otherwise; the first of a key's names that is there
+ * counts. */
 static void add_other_names(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {{"model_name", "model_name_or_path"},
                                            {"model_id_or_path", "model_name_or_path"},
@@ -188,7 +189,8 @@ static void drop(struct tsim_recipe *r, const char *key) {
     r->n_settings = n;
 }
 
-/* The program of the paper on QLoRA (artidoro/qlora, qlora.py), by its name and its names of lengths, and its defaults. */
+/* Adds the defaults of the program of the paper on QLoRA (artidoro/qlora, qlora.py), which is known by its name and its
+ * names of lengths. */
 static void add_of_qlora(struct tsim_recipe *r) {
     static const char *const LENGTHS[] = {"source_max_len", "target_max_len", NULL},
                              *const FULL[] = {"full_finetune", NULL},
@@ -207,8 +209,8 @@ static void add_of_qlora(struct tsim_recipe *r) {
             add(r, program, DEFAULTS[i][0], DEFAULTS[i][1]);
 }
 
-/* A program whose name has "lora" in it, or whose arguments are alpaca-lora's, trains an adapter, which its own code may describe:
- * that is asked for. */
+/* A program whose name has "lora" in it, or whose arguments are alpaca-lora's, trains an adapter, which its own code
+ * may describe: that is asked for. */
 static void ask_for_adapter(struct tsim_recipe *r) {
     const struct tsim_setting *program = find(r, "program");
     const bool is_alpaca = find(r, "base_model") && find(r, "data_path") && find(r, "micro_batch_size");
@@ -222,8 +224,8 @@ static void ask_for_adapter(struct tsim_recipe *r) {
                        "--set training.adapter=null that there is none");
 }
 
-/* An adapter is there where a switch says so, or where its rank or its targets are and no switch says no. --rank is that of an
- * adapter, too, unless it is as small as the number of a process. */
+/* An adapter is there where a switch says so, or where its rank or its targets are and no switch says no. --rank is
+ * that of an adapter, too, unless it is as small as the number of a process. */
 static void add_adapter(struct tsim_recipe *r) {
     const struct tsim_setting *short_name = find(r, "rank");
     if (short_name && !find(r, "lora_r") && tsim_setting_int(r, short_name, 0, 100000) >= 4)
@@ -327,8 +329,8 @@ void tsim_hf_script_world(struct tsim_recipe *r) {
                         tsim_value_new_scalar(r->arena, each ? each->value : &r->at_top, "1"));
 }
 
-/* The arguments of `accelerate launch` under the keys of its file; the file itself, where it is there, counts for what the
- * arguments do not say. */
+/* The arguments of `accelerate launch` under the keys of its file; the file itself, where it is there, counts for what
+ * the arguments do not say. */
 static void add_accelerate(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {
         {"launcher.num_processes", "num_processes"},
@@ -457,7 +459,8 @@ static enum tsim_status read_script(struct tsim_recipe *r) {
     return TSIM_OK;
 }
 
-/* Returns the Trainer's or peft's name of what a section has, as training_args.optim, lora.r or model.name; NULL: it is none of them. */
+/* Returns the Trainer's or peft's name of what a section has, as training_args.optim, lora.r or model.name; NULL: it is
+ * none of them. */
 static const char *name_in_section(struct tsim_recipe *r, const char *path, const char *last,
                                    const struct tsim_value *value) {
     static const char *const OF_OTHERS[] = {"deepspeed",          "fsdp",        "launcher",
@@ -527,7 +530,8 @@ static bool is_script(const struct tsim_import_input *input) {
     return i < input->size && input->text[i] != '{' && !tsim_looks_like_yaml(input->text, input->size);
 }
 
-/* Imports a script, or (where its root is given) a YAML file with the same names, as alignment-handbook's and trl's recipes. */
+/* Imports a script, or (where its root is given) a YAML file with the same names, as alignment-handbook's and trl's
+ * recipes. */
 static enum tsim_status import_script(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       const struct tsim_value *root, struct tsim_import_result *result,
                                       struct tsim_diags *diags) {

@@ -56,7 +56,7 @@ static bool is_on(struct reading *g, const char *key) {
     return s && tsim_setting_flag(g->r, s);
 }
 
-/* A text "full_shard auto_wrap", or a list of such words. */
+/* Returns whether the word is in a text "full_shard auto_wrap", or in a list of such words. */
 static bool lists(const struct tsim_setting *s, const char *word) {
     const struct tsim_value *value = s ? s->value : NULL;
     for (size_t i = 0; value && value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
@@ -201,7 +201,8 @@ static void put_training(struct reading *g) {
     put_attention(g);
 }
 
-/* DeepSpeed's own file: beside this one, else its name tells the stage ("zero2.json", "ds_z3_config.json"). -1: neither. */
+/* Returns the stage in DeepSpeed's own file, which is beside this one, or the stage that its name tells ("zero2.json",
+ * "ds_z3_config.json"); -1: neither. */
 static int64_t stage_of_file(struct reading *g, const struct tsim_setting *s) {
     const struct tsim_import_input *input = &g->r->input;
     const char *path = tsim_setting_text(s), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -233,7 +234,7 @@ static int64_t stage_of_file(struct reading *g, const struct tsim_setting *s) {
     return -1;
 }
 
-/* DeepSpeed by its own file, FSDP by its words, else replicas (DistributedDataParallel). */
+/* Puts the sharding: DeepSpeed by its own file, FSDP by its words, else replicas (DistributedDataParallel). */
 static void put_sharding(struct reading *g) {
     const struct tsim_setting *deepspeed = tsim_recipe_find(g->r, "deepspeed"),
                               *stage = tsim_recipe_find(g->r, "deepspeed.zero_optimization.stage"),

@@ -1,5 +1,6 @@
-/* Fine-tuners on Hugging Face's Trainer whose YAML has settings of their own beside it: axolotl (axolotl-ai-cloud/axolotl,
- * src/axolotl/utils/schemas) and LLaMA-Factory (hiyouga/LLaMA-Factory, src/llamafactory/hparams). */
+/* Fine-tuners on Hugging Face's Trainer whose YAML has settings of their own beside it: axolotl
+ * (axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas) and LLaMA-Factory (hiyouga/LLaMA-Factory,
+ * src/llamafactory/hparams). */
 #include "config/text/document.h"
 #include "import/launches/hf_script.h"
 #include "import/launches/hf_trainer.h"
@@ -150,7 +151,7 @@ static void add(struct reading *g, const struct tsim_setting *from, const char *
                     tsim_value_new_scalar(g->r->arena, from ? from->value : &g->r->at_top, text));
 }
 
-/* Their settings under the Trainer's names, each with its place. */
+/* Renames their settings to the Trainer's names, each with its place. */
 static void rename_settings(struct reading *g, const char *const (*names)[2], size_t n) {
     for (size_t i = 0; i < n; i++) {
         const struct tsim_setting *s = find(g, names[i][0]);
@@ -221,7 +222,7 @@ static void add_axolotl_recompute(struct reading *g) {
     add(g, s, "gradient_checkpointing", "true");
 }
 
-/* FSDP's own recomputation. */
+/* Adds FSDP's own recomputation. */
 static void add_recompute_of_fsdp(struct reading *g) {
     static const char *const KEYS[] = {"fsdp_config.fsdp_activation_checkpointing",
                                        "fsdp_config.activation_checkpointing", NULL};

@@ -14,8 +14,8 @@ struct hub_name { /* the words of a name that say which model it is */
     size_t n;
 };
 
-/* Letters, digits and dots alone, in small letters, from the last slash on, without the maker's name and what was tuned, which
- * edition or how many bits it is: "meta-llama/Meta-Llama-3.1-8B-Instruct" is llama, 3.1, 8b. */
+/* Letters, digits and dots alone, in small letters, from the last slash on, without the maker's name and what was
+ * tuned, which edition or how many bits it is: "meta-llama/Meta-Llama-3.1-8B-Instruct" is llama, 3.1, 8b. */
 static void split_name(struct tsim_arena *arena, const char *name, struct hub_name *words) {
     static const char *const LEFT_OUT[] = {"meta", "instruct", "chat", "base", "hf",       "it",      "v0.1",
                                            "v1.0", "bnb",      "4bit", "2507", "thinking", "unsloth", "fp16",
@@ -57,14 +57,14 @@ static const char *join(struct tsim_arena *arena, const struct hub_name *name, s
     return key;
 }
 
-/* The whole name: llama3.18b. */
+/* Returns the whole name: llama3.18b. */
 static const char *hub_key(struct tsim_arena *arena, const char *name) {
     struct hub_name words;
     split_name(arena, name, &words);
     return join(arena, &words, 0, words.n);
 }
 
-/* Returns the same without dots: some write "llama3-1-8b". */
+/* Returns the same without dots, because some write "llama3-1-8b". */
 static const char *bare_key(struct tsim_arena *arena, const char *key) {
     char *bare = tsim_arena_strdup(arena, key), *to = bare;
     for (const char *from = bare; *from; from++)
@@ -133,14 +133,16 @@ const char *tsim_known_model(struct tsim_recipe *r, const char *name) {
     return read_known(r, &known) ? id_of_key(r->arena, &known, hub_key(r->arena, name)) : NULL;
 }
 
-/* "7b", "1.3b", "560m", "8x7b", "7b1": digits, then a letter for thousands of millions or for millions. */
+/* Returns whether the word is "7b", "1.3b", "560m", "8x7b" or "7b1": digits, then a letter for thousands of millions or
+ * for millions. */
 static bool is_size(const char *word) {
     const size_t n = strspn(word, "0123456789.x");
     return n > 0 && isdigit((unsigned char)word[0]) && (word[n] == 'b' || word[n] == 'm') &&
            strspn(word + n + 1, "0123456789") == strlen(word + n + 1);
 }
 
-/* Tells whether the words beside a known name leave it the model that it is: no other size, and nothing that makes another network of it. */
+/* Tells whether the words beside a known name leave it the model that it is: no other size, and nothing that makes
+ * another network of it. */
 static bool may_stand_beside(const char *word) {
     static const char *const OF_OTHERS[] = {
         "vl",      "v",          "vision",    "visual",   "audio",  "omni",         "video",    "speech",    "llava",
@@ -152,7 +154,8 @@ static bool may_stand_beside(const char *word) {
     return !TSIM_IS_AMONG(word, OF_OTHERS) && !is_size(word);
 }
 
-/* The longest run of words that names a model and its size, beside words that change nothing: "dolphin-2.9-llama3-8b". */
+/* Returns the longest run of words that names a model and its size, beside words that change nothing:
+ * "dolphin-2.9-llama3-8b". */
 static const char *key_within(struct tsim_arena *arena, const struct known_models *known, const struct hub_name *name) {
     const char *best = NULL;
     for (size_t from = 0; from < name->n; from++)

@@ -58,7 +58,8 @@ static const struct tsim_value *read_file(struct reading *g, const char *folder,
     return below(g, is_global(text) ? "" : package, root);
 }
 
-/* "model: llama", "optional tp_overlap@model.cfg: x", "override /db: y" with its name; `base` with the file laid on it. */
+/* Adds "model: llama", "optional tp_overlap@model.cfg: x" or "override /db: y" with its name: `base` with the file laid
+ * over it. */
 static const struct tsim_value *add_option(struct reading *g, const char *folder, const struct tsim_pair *pair,
                                            const struct tsim_value *base, int depth) {
     const char *group = pair->key, *package;

@@ -1,6 +1,6 @@
-/* Configurations of InternLM/InternEvo, and of InternLM before it, which are Python: dictionaries that names of the module
- * stand for (configs/7B_sft.py, doc/en/usage.md; internlm/initialize/launch.py has the defaults). Settings are read under
- * Megatron's names. */
+/* Configurations of InternLM/InternEvo, and of InternLM before it, which are Python: dictionaries that names of the
+ * module stand for (configs/7B_sft.py, doc/en/usage.md; internlm/initialize/launch.py has the defaults). Settings are
+ * read under Megatron's names. */
 #include "import/launches/gpt.h"
 #include "import/launches/python_config.h"
 #include "import/launches/recipes.h"
@@ -68,7 +68,7 @@ static bool is_of_type(struct tsim_recipe *r, const char *prefix) {
     return strncmp(s ? tsim_setting_text(s) : "INTERNLM", prefix, strlen(prefix)) == 0;
 }
 
-/* "tensor=4", or "tensor=dict(size=4, mode=...)". */
+/* Returns the degree in "tensor=4", or in "tensor=dict(size=4, mode=...)". */
 static const struct tsim_setting *degree(struct tsim_recipe *r, const char *axis) {
     const struct tsim_setting *s = tsim_recipe_find(r, tsim_arena_printf(r->arena, "parallel.%s.size", axis));
     return s ? s : tsim_recipe_find(r, tsim_arena_printf(r->arena, "parallel.%s", axis));
@@ -81,7 +81,7 @@ static int64_t degree_of(struct tsim_recipe *r, const char *axis, int64_t least)
 
 /* ---- the model ---- */
 
-/* int(hidden * mlp_ratio), in whole 256 (modules/mlp.py, multiple_of). */
+/* Adds int(hidden * mlp_ratio), rounded up to a multiple of 256 (modules/mlp.py, multiple_of). */
 static void add_width(struct tsim_recipe *r) {
     const struct tsim_setting *hidden = tsim_recipe_find(r, "model.hidden_size"),
                               *ratio = tsim_recipe_find(r, "model.mlp_ratio");
@@ -213,8 +213,8 @@ static int64_t given_world(struct tsim_recipe *r, int64_t least) {
     return world > least ? world : least;
 }
 
-/* isp divides the sequence, not the products: Ulysses' exchange around attention, and weights that are gathered over the ranks
- * of `weight` as those of full sharding are. */
+/* isp divides the sequence, not the products: Ulysses' exchange around attention, and weights that are gathered over
+ * the ranks of `weight` as those of full sharding are. */
 static void put_weights(struct tsim_recipe *r, bool is_isp, int64_t replicas) {
     const struct tsim_setting *zero = degree(r, "zero1"), *weight = degree(r, "weight");
     const int64_t ranks = degree_of(r, "weight", -1), states = zero ? tsim_setting_int(r, zero, -1, 1000000) : -1;

@@ -178,7 +178,7 @@ static const char *device_resource(const struct tsim_launch_writer *w) {
     return vendor && strcmp(vendor, "AMD") == 0 ? "amd.com/gpu" : "nvidia.com/gpu";
 }
 
-/* The file in a ConfigMap, line by line behind its indent. */
+/* Writes the file in a ConfigMap, line by line behind its indent. */
 static void write_config_map(struct tsim_launch_writer *w) {
     struct tsim_lines before = w->out;
     w->out = (struct tsim_lines){NULL, 0, 0};

@@ -59,7 +59,7 @@ static const char *most_nodes(const char *key, const char *text) {
     return strcmp(key, "nnodes") == 0 && colon ? colon + 1 : text;
 }
 
-/* gpu:a100:8 */
+/* Adds the settings of gpu:a100:8. */
 static void add_gres(struct tsim_recipe *r, const char *name, const struct tsim_value *value) {
     const char *first = strchr(value->text, ':'), *last = strrchr(value->text, ':');
     if (!first)
@@ -151,7 +151,7 @@ static bool is_pair(const char *text) {
     return n > 0 && text[n] == '=';
 }
 
-/* Few of a launcher's arguments count. */
+/* Returns the key of an argument; few of a launcher's arguments count. */
 static const char *key_in(struct reading *g, const char *name, bool is_launcher) {
     const char *key = tsim_argument_key(g->r->arena, name);
     if (!is_launcher)
@@ -215,7 +215,7 @@ static bool is_met(struct reading *g, const struct tsim_shell_word *word) {
     return before && strcmp(before, word->text) == 0;
 }
 
-/* --name value value, --name=value, --name. */
+/* Adds the arguments --name value value, --name=value and --name. */
 static void add_words(struct reading *g, const struct words *w, size_t n_launcher) {
     for (size_t i = 0; i < w->n && g->r->n_settings <= TSIM_RECIPE_MAX_SETTINGS;) {
         const struct tsim_shell_word *word = &w->words[i++];
@@ -240,7 +240,7 @@ static void add_words(struct reading *g, const struct words *w, size_t n_launche
     }
 }
 
-/* KEY=VALUE behind the program, and the configuration's name. */
+/* Adds KEY=VALUE behind the program, and the configuration's name. */
 static void add_pairs(struct reading *g, const struct words *w, size_t from) {
     for (size_t i = from + 1; i < w->n && g->r->n_settings <= TSIM_RECIPE_MAX_SETTINGS; i++) {
         const struct tsim_shell_word *word = &w->words[i];
@@ -269,7 +269,8 @@ static void add_pairs(struct reading *g, const struct words *w, size_t from) {
     }
 }
 
-/* mpirun -np 64 --npernode 8: where nothing else has said so, 8 nodes; eight of a node where it does not say how many. */
+/* mpirun -np 64 --npernode 8: where nothing else has said so, 8 nodes; eight of a node where it does not say how
+ * many. */
 static void add_processes(struct reading *g, const struct words *w, size_t n_launcher) {
     static const char *const ALL[] = {"-np", "-n", "--np"}, *const EACH[] = {"-npernode", "--npernode", "-N", "-ppn",
                                                                              "--ppn"};

@@ -177,7 +177,7 @@ static void carry_differences(struct carrying *c, const char *path, const struct
         }
 }
 
-/* Another version of the software, by its name, before whatever of it differs still. */
+/* Carries another version of the software, by its name, before everything else in which it differs. */
 static bool carry_software(struct carrying *c, const struct tsim_value *got) {
     const char *name = tsim_launch_text(&c->w, "software.name");
     const struct tsim_value *theirs = tsim_value_find_path(got, "software.name");
@@ -278,7 +278,7 @@ static enum tsim_status write_until_same(struct carrying *c) {
     }
 }
 
-/* "megatron, slurm, kubernetes": formats of the software. */
+/* Returns the formats of the software: "megatron, slurm, kubernetes". */
 static const char *formats_of(struct tsim_arena *arena, enum tsim_launch_kind launch) {
     const char *names = "";
     for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS; i++)
@@ -287,8 +287,9 @@ static const char *formats_of(struct tsim_arena *arena, enum tsim_launch_kind la
     return names;
 }
 
-/* Returns what the first layer is that the software's programs do not build; NULL: they build all. They mix tokens by attention,
- * over all or in a window; Megatron-Core's other program (pretrain_mamba.py) builds Mamba-2, too, from layers of one block. */
+/* Returns what the first layer is that the software's programs do not build; NULL: they build all. They mix tokens by
+ * attention, over all or in a window; Megatron-Core's other program (pretrain_mamba.py) builds Mamba-2, too, from
+ * layers of one block. */
 static const char *other_layer(const struct carrying *c) {
     const struct tsim_model *model = c->w.scenario->model;
     const struct tsim_value *pattern = tsim_value_find_path(c->w.resolved, "model.pattern");
@@ -304,7 +305,8 @@ static const char *other_layer(const struct carrying *c) {
     return NULL;
 }
 
-/* Refuses what pretrain_mamba.py cannot do of a plan (megatron/core/ssm/mamba_block.py and mamba_mixer.py of 2024 and 2025). */
+/* Refuses what pretrain_mamba.py cannot do of a plan (megatron/core/ssm/mamba_block.py and mamba_mixer.py of 2024 and
+ * 2025). */
 static enum tsim_status check_hybrid(struct carrying *c) {
     const struct tsim_parallelism_spec *p = &c->w.scenario->parallelism;
     bool is_even = true;
@@ -455,8 +457,8 @@ static void add_leaves(struct tsim_arena *arena, struct launch_lines *lines, con
     }
 }
 
-/* The options of the scenario in its software's own file, without what the file carries beside them. False: there is no such
- * file. YAML and JSON are told apart by their keys, all others by their lines. */
+/* The options of the scenario in its software's own file, without what the file carries beside them. False: there is no
+ * such file. YAML and JSON are told apart by their keys, all others by their lines. */
 static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct launch_lines *lines) {
     struct tsim_diags unheard;
     struct carrying c = {.w = {.arena = arena, .scenario = scenario, .launch = scenario->software->launch},

@@ -39,7 +39,7 @@ static const char *behind(const struct line *line, const char *word) {
 
 /* ---- arguments ---- */
 
-/* "------------------------ arguments ------------------------". */
+/* Returns whether the line is "------------------------ arguments ------------------------". */
 static bool is_rule(const struct line *line, const char *words) {
     const char *found = behind(line, words);
     return found && found - line->text > (ptrdiff_t)strlen(words) + 3 &&
@@ -92,7 +92,7 @@ static const char *plain_value(struct tsim_arena *arena, const char *text, size_
     return dot && n == (size_t)(dot - value) && isupper((unsigned char)value[0]) ? dot + 1 : value;
 }
 
-/* ['a', 'b'] or one value. */
+/* Returns the value of ['a', 'b'], or a single value. */
 static const struct tsim_value *value_of(struct tsim_recipe *r, const struct line *line, const char *text) {
     enum { MOST_ITEMS = 512 };
     size_t length = (size_t)(line->text + line->length - text);
@@ -135,7 +135,7 @@ bool tsim_log_add_arguments(struct tsim_recipe *r) {
 
 /* ---- a configuration as JSON ---- */
 
-/* Characters in front of a log's own text: "[rank0]:", "[default3]:", "12: ". */
+/* Returns the number of characters in front of a log's own text: "[rank0]:", "[default3]:", "12: ". */
 static size_t prefix_length(const struct line *line) {
     size_t n = 0;
     if (line->length > 0 && line->text[0] == '[') {

@@ -1,5 +1,6 @@
-/* YAML of mosaicml/llm-foundry (scripts/train/yamls; llmfoundry/models/mpt/configuration_mpt.py and utils/config_utils.py have the
- * defaults): MPT by its sizes, or a model of Hugging Face's hub, under PyTorch's FSDP. */
+/* YAML of mosaicml/llm-foundry (scripts/train/yamls; llmfoundry/models/mpt/configuration_mpt.py and
+ * utils/config_utils.py have the defaults): MPT by its sizes, or a model of Hugging Face's hub, under PyTorch's
+ * FSDP. */
 #include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hf_trainer.h"
@@ -90,7 +91,7 @@ static void add_as(struct tsim_recipe *r, const struct tsim_setting *s, const ch
 
 /* ---- what both kinds of model share ---- */
 
-/* compute: {gpus: 8, gpu_type: a100_80gb} of Mosaic's platform, once gpu_num and gpu_type. */
+/* Adds compute: {gpus: 8, gpu_type: a100_80gb} of Mosaic's platform, which once was gpu_num and gpu_type. */
 static void add_world(struct tsim_recipe *r) {
     static const char *const COUNTS[] = {"compute.gpus", "gpu_num", NULL}, *const TYPES[] = {"compute.gpu_type",
                                                                                              "gpu_type", NULL};
@@ -104,7 +105,7 @@ static void add_world(struct tsim_recipe *r) {
     }
 }
 
-/* amp_bf16 and its kin. */
+/* Adds the precision: amp_bf16 and the like. */
 static void add_precision(struct tsim_recipe *r) {
     static const char *const WORDS[][2] = {{"amp_bf16", "bf16"}, {"bf16", "bf16"},     {"amp_fp16", "fp16"},
                                            {"fp16", "fp16"},     {"amp_fp8", "fp8"},   {"fp8", "fp8"},
@@ -124,7 +125,8 @@ static void add_precision(struct tsim_recipe *r) {
         add(r, s, strcmp(word, "fp16") == 0 ? "fp16" : "bf16", "true");
 }
 
-/* PURE, the default of the recipes, reduces in the precision of the products; DEFAULT and FULL in fp32. */
+/* Puts the precision of gradients. PURE, the default of the recipes, reduces in the precision of the products; DEFAULT
+ * and FULL reduce in fp32. */
 static void put_gradients(struct tsim_recipe *r) {
     const struct tsim_setting *s = tsim_recipe_find(r, "fsdp_config.mixed_precision"),
                               *s2 = tsim_recipe_find(r, "fsdp_config.mp_policy"),
@@ -141,7 +143,7 @@ static void add_recompute(struct tsim_recipe *r, const char *key, const char *va
         add(r, tsim_recipe_find(r, "fsdp_config.activation_checkpointing"), key, value);
 }
 
-/* The stage of sharding: 0 without fsdp_config. */
+/* Puts the stage of sharding, which is 0 without fsdp_config. */
 static void put_sharding(struct tsim_recipe *r, bool has_fsdp) {
     const struct tsim_setting *s = tsim_recipe_find(r, "fsdp_config.sharding_strategy"),
                               *keeps = tsim_recipe_find(r, "fsdp_config.reshard_after_forward");

@@ -14,8 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A file of MaxText says what differs from MaxText/configs/base.yml, which `base_config` names; a log lists all ("Config
- * param steps: 100"). Degrees are products of those within a slice, or node, (ici) and between them (dcn). */
+/* A file of MaxText says what differs from MaxText/configs/base.yml, which `base_config` names; a log lists all
+ * ("Config param steps: 100"). Degrees are products of those within a slice, or node, (ici) and between them (dcn). */
 
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
@@ -363,7 +363,8 @@ static void put_model(struct reading *g) {
 
 /* ---- training ---- */
 
-/* per_device_batch_size x devices are the samples of a step; a replica's are those of its tensor, context and stage ranks. */
+/* per_device_batch_size x devices are the samples of a step; a replica's are those of its tensor, context and stage
+ * ranks. */
 static void put_batch(struct reading *g) {
     const struct tsim_setting *s = find(g, "per_device_batch_size"), *parts = find(g, "num_pipeline_microbatches");
     const int64_t each_of = g->tensor * g->pipeline * g->context,
@@ -591,7 +592,7 @@ enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_resu
 
 static const char CONFIG[] = "Config param ";
 
-/* "Config param steps: 100" of a log; "Num_devices: 256, shape ...". */
+/* Adds "Config param steps: 100" from a log, and "Num_devices: 256, shape ...". */
 static bool add_logged(struct tsim_recipe *r) {
     const char *text = r->document->text, *end = text + r->document->size;
     bool has_any = false;
@@ -624,7 +625,7 @@ static bool add_logged(struct tsim_recipe *r) {
     return has_any;
 }
 
-/* python3 -m MaxText.train CONFIG KEY=VALUE ... */
+/* Reads python3 -m MaxText.train CONFIG KEY=VALUE ... */
 static enum tsim_status read_command(struct tsim_recipe *r) {
     static const char *const ARGUMENTS[] = {
         "per_device_batch_size", "base_output_directory", "model_name",           "run_name", "steps",

@@ -148,7 +148,7 @@ static void add_world(struct reading *g) {
                         tsim_value_new_scalar(r->arena, at, tsim_arena_printf(r->arena, "%lld", (long long)each)));
 }
 
-/* "> padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)". */
+/* Adds the vocabulary of "> padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)". */
 static void add_vocabulary(struct reading *g) {
     double rows = tsim_log_largest(g->text, g->r->document->size, "dummy tokens (new size: ");
     if (rows >= 1 && rows < 1e9)

@@ -1,5 +1,5 @@
-/* YAML of huggingface/nanotron (src/nanotron/config/config.py, models_config.py): sections for the model, the optimizer, the
- * parallelism and the tokens of a step. Settings are read under Megatron's names. */
+/* YAML of huggingface/nanotron (src/nanotron/config/config.py, models_config.py): sections for the model, the
+ * optimizer, the parallelism and the tokens of a step. Settings are read under Megatron's names. */
 #include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/recipes.h"
@@ -77,7 +77,7 @@ static void add_model(struct tsim_recipe *r) {
     }
 }
 
-/* Qwen2's mixture of experts (config/models_config.py, MoEConfig). */
+/* Adds Qwen2's mixture of experts (config/models_config.py, MoEConfig). */
 static void add_experts(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {{"num_experts", "num_experts"},
                                            {"top_k", "moe_router_topk"},

@@ -64,7 +64,8 @@ static const struct tsim_value *place(struct reading *g, const struct tsim_pytho
     return tsim_recipe_scalar(g->r, v->line, v->column, v->text);
 }
 
-/* "llm.llama3_8b.pretrain_recipe", of a name, not among the arguments of a call. The last that a function has is meant. */
+/* "llm.llama3_8b.pretrain_recipe", of a name, not among the arguments of a call. The last that a function has is
+ * meant. */
 static bool find_recipe(struct reading *g, const struct tsim_python *p, struct recipe *found) {
     static const char CALL[] = "._call";
     found->at = NULL;
@@ -109,7 +110,7 @@ static enum tsim_status read_python(struct reading *g, struct tsim_python *pytho
     return TSIM_ERR_INFEASIBLE;
 }
 
-/* The arguments of the functions, by what they set. */
+/* Returns the argument of the functions that sets this. */
 static const char *argument_of(const char *name) {
     static const char *const NAMES[][2] = {
         {"num_nodes", "trainer.num_nodes"},
@@ -211,7 +212,7 @@ static bool has_adapter(struct reading *g, const struct tsim_python *p, const st
     return strcmp(text, "lora") == 0 && !(peft && strcmp(peft->text, "null") == 0);
 }
 
-/* The recipe of the table, as NeMo's functions lay it together. */
+/* Returns the recipe of the table, composed as NeMo's functions compose it. */
 static const struct tsim_value *recipe_of(struct reading *g, const struct recipe *recipe, bool adapts,
                                           const char **model) {
     const struct tsim_value *row = tsim_value_find(g->table, recipe->name), *parent, *all;
@@ -313,7 +314,7 @@ static void set_arguments(struct reading *g, const char *text, const struct tsim
     }
 }
 
-/* nemo llm pretrain --factory "llama3_8b(num_nodes=2)" trainer.strategy.tensor_model_parallel_size=2. */
+/* Reads nemo llm pretrain --factory "llama3_8b(num_nodes=2)" trainer.strategy.tensor_model_parallel_size=2. */
 static enum tsim_status factory_job(struct reading *g, struct tsim_recipe *words, const struct tsim_setting *factory,
                                     const struct tsim_value **root, const char **model) {
     const struct tsim_value *value = factory->value;

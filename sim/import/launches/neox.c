@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GPT-NeoX is Megatron-LM of 2020 on DeepSpeed: its YAML has arguments of both under names of their own. They are read under
- * Megatron's, with GPT-NeoX's defaults beside them. */
+/* GPT-NeoX is Megatron-LM of 2020 on DeepSpeed: its YAML has arguments of both under names of their own. They are read
+ * under Megatron's, with GPT-NeoX's defaults beside them. */
 
 #define OTHER_LAYERS "layers that tsim does not have: RWKV, Mamba, gated MLPs, or attention to a part of the tokens"
 #define TUNING                                                                                                         \
@@ -152,8 +152,9 @@ static void add_positions(struct reading *g) {
         tsim_recipe_refuse(g->r, s, "positions of the kind '%.40s' are not modelled", tsim_setting_text(s));
 }
 
-/* The width of the block between its products. Gated blocks have two thirds of intermediate_size, rounded up, in two halves;
- * those of mlp_type llama, and gated of Stability AI's fork, two thirds of 4 x hidden_size (megatron/model/transformer.py: ParallelMLP, LLaMAParallelMLP). */
+/* The width of the block between its products. Gated blocks have two thirds of intermediate_size, rounded up, in two
+ * halves; those of mlp_type llama, and gated of Stability AI's fork, two thirds of 4 x hidden_size
+ * (megatron/model/transformer.py: ParallelMLP, LLaMAParallelMLP). */
 static void add_feed_forward(struct reading *g) {
     const struct tsim_setting *activation = find(g, "activation"), *type = find(g, "mlp_type"),
                               *given = find(g, "intermediate_size"), *multiple = find(g, "mlp_multiple_of"),
@@ -235,7 +236,7 @@ static void add_ranks(struct reading *g, const struct tsim_setting *from, int64_
     add(g, from, "nproc_per_node", tsim_arena_printf(g->r->arena, "%lld", (long long)per_node));
 }
 
-/* "(trained on 256 gpus)", "(assuming 96 GPUs)": comments in the files of published models. */
+/* Adds the machine in comments of published models' files: "(trained on 256 gpus)", "(assuming 96 GPUs)". */
 static void add_preset(struct reading *g) {
     static const char *const BEFORE[] = {"trained on ", "assuming "};
     const char *text = g->r->document->text;

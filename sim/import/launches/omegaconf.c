@@ -65,7 +65,7 @@ static bool calculate(const char *name, long long a, long long b, long long *val
     return *value >= 0;
 }
 
-/* "${multiply:A, B}" and the like; each operand a whole number, or what "${...}" names. */
+/* Returns the result of "${multiply:A, B}" and the like. Each operand is a whole number, or what "${...}" names. */
 static const struct tsim_value *result_of(struct tsim_omegaconf *g, const char *path, const struct tsim_value *at,
                                           const char *name, const char *operands, int depth) {
     struct tsim_arena *arena = g->arena;

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* YAML of AMD-AGI/Primus: modules.pre_trainer names a framework, a preset of its model (primus/configs/models) and what is
- * changed of it. Values may be "${NAME:default}", of variables of the environment. Presets of Megatron-LM are read where they
- * stand in the same tree; else their names say the model of the catalogue. */
+/* YAML of AMD-AGI/Primus: modules.pre_trainer names a framework, a preset of its model (primus/configs/models) and what
+ * is changed of it. Values may be "${NAME:default}", of variables of the environment. Presets of Megatron-LM are read
+ * where they stand in the same tree; else their names say the model of the catalogue. */
 
 enum { MOST_PRESETS = 16 };
 
@@ -54,7 +54,7 @@ static const char *word_of(struct reading *g, const char *key) {
     return value && value->kind == TSIM_VALUE_SCALAR ? resolved(g, value)->text : NULL;
 }
 
-/* Is it about Primus itself, and not about the job? */
+/* Returns whether the key is about Primus itself, and not about the job. */
 static bool is_of_primus(const char *key) {
     static const char *const BEGINNINGS[] = {
         "sink_level",          "file_sink_level", "stderr_sink_level",   "disable_wandb",
@@ -79,7 +79,7 @@ static void add_override(void *context, const char *path, const struct tsim_valu
         tsim_recipe_add(g->r, path, key, resolved(g, value));
 }
 
-/* MI300X of .../configs/MI300X/llama3_8B.yaml. */
+/* Returns MI300X from .../configs/MI300X/llama3_8B.yaml. */
 static const char *machine_of(const struct reading *g) {
     static const char *const NAMES[] = {"MI300X", "MI325X", "MI355X", "MI250X"};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
@@ -109,7 +109,7 @@ static void add_preset(struct reading *g, const struct tsim_value *root) {
     }
 }
 
-/* primus/configs/models/megatron/NAME in one of the folders above the file. */
+/* Reads primus/configs/models/megatron/NAME in one of the folders above the file. */
 static bool read_preset(struct reading *g, const char *name) {
     const struct tsim_import_input *input = &g->r->input;
     const char *up = "";
@@ -171,7 +171,8 @@ static void check_changes(struct reading *g, const struct tsim_model *model) {
         tsim_recipe_refuse(g->r, latent, "changes the attention of the model that '%.40s' names", g->model);
 }
 
-/* multi_latent_attention: false of a model that has it leaves attention of as many heads, each as wide (kv_channels). */
+/* multi_latent_attention: false of a model that has it leaves attention of as many heads, each as wide
+ * (kv_channels). */
 static void put_plain_attention(struct reading *g, const char *id, const struct tsim_setting *from) {
     static const char *const RANKS[] = {"kv_rank", "query_rank", "rope_dim"};
     const struct tsim_setting *latent = tsim_recipe_find(g->r, "multi_latent_attention");
@@ -222,7 +223,8 @@ static enum tsim_status megatron_job(struct reading *g, bool has_preset, struct 
     return tsim_recipe_finish(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
 }
 
-/* Values of primus/configs/modules/megatron (pre_trainer.yaml, trainer_base.yaml), where they are not Megatron-LM's own. */
+/* Values of primus/configs/modules/megatron (pre_trainer.yaml, trainer_base.yaml), where they are not Megatron-LM's
+ * own. */
 static void add_defaults(struct reading *g) {
     static const char *const DEFAULTS[][2] = {{"train_iters", "1000"},
                                               {"global_batch_size", "16"},

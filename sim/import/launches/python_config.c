@@ -328,7 +328,7 @@ static bool number_at(const struct reading *g, const char *path, double *number)
     return false;
 }
 
-/* "8 / 3", "2 * 1024", "world // 8": from left to right. */
+/* Computes "8 / 3", "2 * 1024", "world // 8" from left to right. */
 static bool products(struct reading *g, const char *scope, const char *path, size_t at) {
     for (;;) {
         double a, b;
@@ -460,7 +460,7 @@ static void parameters(struct reading *g, size_t function, const char *scope, co
     }
 }
 
-/* A function's body: its lines of the least indent, up to its return. */
+/* Reads a function's body: its lines of the least indent, up to its return. */
 static void run(struct reading *g, size_t function, const char *path, const char *given) {
     const char *scope = tsim_arena_printf(g->r->arena, "local%d", ++g->n_scopes);
     const int depth = g->depth;

@@ -121,7 +121,7 @@ static const char *one_line(struct tsim_arena *arena, const char *text) {
     return copy;
 }
 
-/* A --ignore names the setting. */
+/* Returns whether a --ignore names the setting. */
 static bool is_ignored(struct tsim_recipe *r, const char *name, const char *key) {
     bool is_it = false;
     for (size_t i = 0; i < r->input.n_ignored; i++) {
@@ -385,7 +385,7 @@ struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_set
     return tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, s ? s->value : &r->at_top, s ? s->name : "", "%s", text);
 }
 
-/* "--name value", or the name of a flag alone. */
+/* Returns "--name value", or the name of a flag alone. */
 static const char *shown(struct tsim_recipe *r, const struct tsim_setting *s) {
     const char *value = one_line(r->arena, tsim_setting_text(s)), *name = one_line(r->arena, s->name);
     bool is_flag = !*value || strcmp(value, "true") == 0;
@@ -651,7 +651,7 @@ const struct tsim_model *tsim_recipe_model(struct tsim_recipe *r) {
     return model_of_text(r, tsim_flow_text(r->arena, put));
 }
 
-/* The scenario's own rules, at the places of the foreign file. */
+/* Applies the scenario's own rules, at the places of the foreign file. */
 static enum tsim_status check(struct tsim_recipe *r) {
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;

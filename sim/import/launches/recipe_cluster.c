@@ -20,7 +20,7 @@ static const char *node_of(struct tsim_recipe *r, const struct tsim_setting *mac
     return named ? named->known_as->node : NULL;
 }
 
-/* "v100-32g", "H100 GPUs (with 96GiB memory)": bytes of an accelerator's memory; 0: not said. */
+/* Returns the bytes of an accelerator's memory in "v100-32g" or "H100 GPUs (with 96GiB memory)"; 0: not given. */
 static double stated_memory(const char *text) {
     for (const char *c = text; *c; c++) {
         char *end;

@@ -24,7 +24,8 @@ struct frame {
     bool is_active, was_taken;
     bool wants_pattern;  /* of a case */
     const char *subject; /* the same */
-    /* A loop: where its body begins, or the condition of a `while`; and the values of a `for` that are still to come. */
+    /* A loop: where its body begins, or the condition of a `while`; and the values of a `for` that are still to
+     * come. */
     size_t again;
     bool is_while, is_until;
     const char *variable;
@@ -189,7 +190,7 @@ static void add_command(struct reader *r, const struct tsim_shell_word *words, s
     r->commands[r->n_commands++] = (struct tsim_shell_command){all, r->before.n + n};
 }
 
-/* `source FILE`: a file beside the script, with its mistakes and words at the place of the command. */
+/* Reads `source FILE`: a file beside the script, with its mistakes and words at the place of the command. */
 static void read_sourced(struct reader *r, const struct tsim_shell_word *file) {
     size_t size = 0;
     const char *text = NULL;
@@ -227,7 +228,7 @@ static void shift_arguments(struct reader *r, const struct tsim_shell_word *word
     r->s.n_arguments -= by;
 }
 
-/* printf -v NAME FORMAT ... */
+/* Reads printf -v NAME FORMAT ... */
 static bool set_formatted(struct reader *r, const struct tsim_shell_word *words, size_t n) {
     if (n < 4 || strcmp(words[0].text, "printf") != 0 || strcmp(words[1].text, "-v") != 0)
         return false;
@@ -280,8 +281,8 @@ static bool is_called(const struct tsim_shell *s, size_t from, const char *name)
     return false;
 }
 
-/* "NAME() {" and "function NAME {", with `pos` behind the name: keeps the body, over whose end it goes, where it is called later.
- * False: it is no function, or is read where it stands, because no call of it can be seen. */
+/* "NAME() {" and "function NAME {", with `pos` behind the name: keeps the body, over whose end it goes, where it is
+ * called later. False: it is no function, or is read where it stands, because no call of it can be seen. */
 static bool define(struct reader *r, const char *name) {
     struct tsim_shell *s = &r->s;
     size_t open = s->pos;
@@ -468,7 +469,7 @@ static const char *next_text(struct reader *r) {
     return text;
 }
 
-/* {1..8} as its numbers. */
+/* Adds the numbers of {1..8}. */
 static bool add_range(struct reader *r, const struct tsim_shell_word *word, struct list *values) {
     char *end;
     if (word->text[0] != '{')
@@ -485,7 +486,7 @@ static bool add_range(struct reader *r, const struct tsim_shell_word *word, stru
     return true;
 }
 
-/* $(seq FROM TO). */
+/* Adds the numbers of $(seq FROM TO). */
 static bool add_sequence(struct reader *r, struct list *values) {
     struct tsim_shell *s = &r->s;
     const size_t from = s->pos, close = s->pos + 1 < s->size ? tsim_shell_matching(s, s->pos + 1, '(', ')') : s->size;
@@ -576,7 +577,7 @@ static void begin_counting(struct reader *r) {
     s->pos = s->status == TSIM_OK ? close + 1 : s->size;
 }
 
-/* `for NAME in WORDS`, or over the arguments. */
+/* Begins `for NAME in WORDS`, or a loop over the arguments. */
 static void begin_for(struct reader *r) {
     struct tsim_shell *s = &r->s;
     struct list values = {NULL, 0, 0};
@@ -946,7 +947,7 @@ static void use_heredoc(struct reader *r, const struct heredoc *h, const struct 
         read_inner(r, word->text, strlen(word->text), word->at);
 }
 
-/* Just behind a line's end: the here-documents that the line announced. */
+/* Reads, just behind a line's end, the here-documents that the line announced. */
 static void read_heredocs(struct reader *r) {
     const size_t n = r->n_heredocs;
     struct heredoc heredocs[MOST_HEREDOCS];
@@ -1021,7 +1022,8 @@ static void read_operator(struct reader *r) {
         read_heredocs(r);
 }
 
-/* A word behind export, declare and their like that is no assignment as it is written: "$NAME"="$VALUE", or an option, or a name. */
+/* A word behind export, declare and their like that is no assignment as it is written: "$NAME"="$VALUE", or an option,
+ * or a name. */
 static void declare_word(struct reader *r, const struct tsim_shell_fields *f) {
     const char *text = f->n_words > 0 ? f->words[0].text : "", *equals = strchr(text, '=');
     if (!equals || equals == text || text[0] == '-' || !is_active(r) || r->skips_next)
@@ -1053,7 +1055,7 @@ static bool defines(struct reader *r, const char *word) {
     return false;
 }
 
-/* A keyword or a word of a command. */
+/* Reads a keyword or a word of a command. */
 static void read_plain(struct reader *r) {
     struct tsim_shell *s = &r->s;
     size_t length = r->command.n == 0 && !r->in_condition ? assignment_length(s) : 0;

@@ -77,7 +77,7 @@ static void put(struct tsim_shell *s, struct tsim_shell_fields *f, char c, uint3
     f->at[f->n++] = place;
 }
 
-/* The character at `pos` of the text. */
+/* Puts the character at `pos` of the text. */
 static void put_own(struct tsim_shell *s, struct tsim_shell_fields *f, size_t pos) {
     put(s, f, s->text[pos], tsim_shell_place(s, pos));
 }
@@ -154,7 +154,7 @@ static void note_missing(struct tsim_shell *s, const struct tsim_shell_variable 
     }
 }
 
-/* `all`: every element of an array, else the first. */
+/* Puts a variable's value: with `all` every element of an array, else the first. */
 static void put_variable(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_variable *v,
                          bool all, bool is_quoted, uint32_t place) {
     if (v)
@@ -240,7 +240,7 @@ static const struct {
                  {"+", 8},  {"-", 8},   {"*", 9},  {"/", 9},  {"%", 9}};
 enum { N_OPERATORS = sizeof OPERATORS / sizeof OPERATORS[0], N_LEVELS = 11 };
 
-/* Returns the operator at `pos`; -1: none. */
+/* Returns the operator at `pos`, or -1 if there is none. */
 static int operator_at(struct arithmetic *a) {
     skip_blanks(a);
     for (int i = 0; i < N_OPERATORS; i++) {
@@ -309,7 +309,7 @@ static int64_t operation_of(struct arithmetic *a, int level) {
     return value;
 }
 
-/* CONDITION ? THIS : THAT */
+/* Computes CONDITION ? THIS : THAT. */
 static int64_t choice(struct arithmetic *a) {
     const int64_t condition = operation_of(a, 0);
     if (skip_blanks(a) != '?' || ++a->depth > TSIM_SHELL_MAX_DEPTH)
@@ -349,7 +349,7 @@ size_t tsim_shell_matching(const struct tsim_shell *s, size_t from, char open, c
 
 static void expand(struct tsim_shell *s, struct tsim_shell_fields *f, bool is_quoted);
 
-/* text[pos, end) within ${NAME:-...}. */
+/* Reads text[pos, end) within ${NAME:-...}. */
 static void read_region(struct tsim_shell *s, struct tsim_shell_fields *f, size_t end, bool is_quoted) {
     bool in_quotes = false;
     while (s->pos < end && s->status == TSIM_OK) {
@@ -410,7 +410,7 @@ static bool expand_arguments(struct tsim_shell *s, struct tsim_shell_fields *f, 
     return true;
 }
 
-/* ${NAME:=word}. */
+/* Reads ${NAME:=word}. */
 static void assign_default(struct tsim_shell *s, const char *name, size_t close) {
     struct tsim_shell_fields word = {.never_splits = true};
     const size_t from = s->pos;
@@ -524,7 +524,7 @@ static const char *joined_text(struct tsim_arena *arena, const struct tsim_shell
     return text;
 }
 
-/* echo A * B | bc, and expr A \\* B. */
+/* Computes echo A * B | bc, and expr A \\* B. */
 static const char *calculated(struct tsim_shell *s, const char *text) {
     struct tsim_shell inner = {.arena = s->arena, .text = text, .size = strlen(text)};
     if (strspn(text, "0123456789 +-*/%()") != inner.size || inner.size == 0)
@@ -573,7 +573,7 @@ static bool expand_said(struct tsim_shell *s, struct tsim_shell_fields *f, size_
     return true;
 }
 
-/* Nobody knows what a command prints. */
+/* Expands a command to nothing, because nobody knows what it prints. */
 static void expand_command(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted,
                            size_t dollar) {
     const size_t from = s->pos;
@@ -678,7 +678,8 @@ static void skip_backticks(struct tsim_shell *s) {
     s->pos++;
 }
 
-/* One character between double quotes, or what it stands for; `escaped`: those that a backslash takes the meaning of. */
+/* One character between double quotes, or what it stands for; `escaped`: those that a backslash takes the meaning
+ * of. */
 static void read_quoted(struct tsim_shell *s, struct tsim_shell_fields *f, const char *escaped) {
     char c = s->text[s->pos], next = peek(s, 1);
     if (c == '\\' && next == '\n') {

@@ -121,7 +121,7 @@ static size_t string_length(const struct reader *t, bool is_long) {
     return (size_t)((c < t->end ? c : t->end) - t->c);
 }
 
-/* Basic or literal, of one line or of several. */
+/* Reads a basic or literal string, of one line or of several. */
 static char *read_string(struct reader *t) {
     char quote = *t->c;
     bool is_long = t->end - t->c >= 3 && t->c[1] == quote && t->c[2] == quote;

@@ -141,7 +141,7 @@ struct reading {
     const char *configuration;                                   /* of a file in Python; NULL: it is no such file */
 };
 
-/* Sections moved over the years: the same name in any of them. */
+/* Finds a setting in any of the sections, which moved over the years. */
 static const struct tsim_setting *find(struct reading *g, const char *name) {
     static const char *const SECTIONS[] = {"parallelism", "training", "experimental"};
     const struct tsim_setting *found = NULL;
@@ -170,7 +170,8 @@ static void put_int(struct reading *g, const char *path, const struct tsim_setti
 
 /* ---- the model ---- */
 
-/* Tells whether a flavor is a known one, perhaps with words of a fork for its kernels: "8B_flex", "30B-A3B-deepep", "opt-30B-A3B". */
+/* Tells whether a flavor is a known one, perhaps with words of a fork for its kernels: "8B_flex", "30B-A3B-deepep",
+ * "opt-30B-A3B". */
 static bool is_flavor(const char *text, const char *known) {
     static const char *const KERNELS[] = {"opt", "deepep", "flex", "fp8", "mxfp8", "compile", "varlen", "hf", "te"};
     const size_t length = strlen(known);
@@ -254,7 +255,7 @@ static void add_preset(struct reading *g, const char *key, const char *line_star
         tsim_recipe_scalar(g->r, line, (int)(from - line_start) + 1, tsim_arena_strndup(g->r->arena, from, length)));
 }
 
-/* "preset for 8 H100 GPUs (with 96GiB memory)", in a comment. */
+/* Finds "preset for 8 H100 GPUs (with 96GiB memory)" in a comment. */
 static void find_preset(struct reading *g) {
     const struct tsim_document *d = g->r->document;
     int line = 1;
@@ -374,7 +375,7 @@ static void put_recompute(struct reading *g) {
         tsim_recipe_error(g->r, mode, "'%.40s' is not one of none, selective, full", text);
 }
 
-/* A scalar, or an item of a list. */
+/* Returns whether the word is the scalar, or an item of the list. */
 static bool lists(const struct tsim_setting *s, const char *word) {
     const struct tsim_value *value = s->value;
     bool has = tsim_value_is_text(value, word);
@@ -383,7 +384,7 @@ static bool lists(const struct tsim_setting *s, const char *word) {
     return has;
 }
 
-/* A converter of the model by a part of its name: "float8", "quantize.linear.mx". */
+/* Returns whether the model has a converter with this part of its name: "float8", "quantize.linear.mx". */
 static bool has_converter(const struct tsim_setting *s, const char *word) {
     size_t n = s && s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : s ? 1 : 0;
     bool has = false;
@@ -584,7 +585,7 @@ static void put_parallelism(struct reading *g) {
 
 /* ---- configurations in Python ---- */
 
-/* "def llama3_8b() -> Trainer.Config:", or an import of its classes. */
+/* Returns whether the document has "def llama3_8b() -> Trainer.Config:", or an import of its classes. */
 static bool is_python(const struct tsim_document *d) {
     for (const char *c = d->text, *end = d->text + d->size; c && c < end;) {
         if (strncmp(c, "def ", 4) == 0 || strncmp(c, "from ", 5) == 0 || strncmp(c, "import ", 7) == 0)
@@ -694,7 +695,7 @@ static void add_family(struct reading *g, const char *function) {
             tsim_recipe_add(g->r, function, "model.name", tsim_value_new_scalar(g->r->arena, &g->r->at_top, NAMES[i]));
 }
 
-/* One of the functions of config_registry.py, which the user names behind "--" (also as --config NAME). */
+/* Reads one of the functions of config_registry.py, which the user names behind "--" (also as --config NAME). */
 static enum tsim_status read_python(struct reading *g) {
     struct tsim_recipe *r = g->r;
     struct tsim_python python = {0};
@@ -740,7 +741,7 @@ static enum tsim_status read_python(struct reading *g) {
 
 /* ---- what it printed ---- */
 
-/* A log with the configuration (job.print_args) and the mesh of its ranks, or the TOML. */
+/* Reads a log with the configuration (job.print_args) and the mesh of its ranks, or the TOML. */
 static enum tsim_status read_file(struct reading *g) {
     struct tsim_recipe *r = g->r;
     const struct tsim_value *root = tsim_log_json(r, "Running with args: ");

@@ -102,7 +102,7 @@ static enum tsim_status node_like(struct tsim_arena *arena, const struct parts *
     return part->known_as->node ? tsim_catalogue_load_node(arena, part->known_as->node, like, diags) : TSIM_OK;
 }
 
-/* Accelerators that the file would show in the same way. */
+/* Returns the accelerators that the file would show in the same way. */
 static const char *others_like(struct tsim_arena *arena, const struct parts *parts, const struct tsim_accelerator *part,
                                const struct tsim_imported_machine *m) {
     const char *text = "";
@@ -129,7 +129,7 @@ static const char *described(struct tsim_arena *arena, const struct tsim_importe
     return *text ? text : "the file does not say which machine it describes";
 }
 
-/* "mi300x (gfx942), ..." of AMD's, else "h100-sxm (18), ..." of those with links. */
+/* Returns "mi300x (gfx942), ..." for AMD's accelerators, else "h100-sxm (18), ..." for those with links. */
 static const char *known_parts(struct tsim_arena *arena, const struct parts *parts, bool is_amd) {
     const char *text = "";
     for (size_t i = 0; i < parts->n; i++) {
@@ -244,8 +244,8 @@ static const char *tree(struct tsim_arena *arena, const struct tsim_imported_mac
                       : tsim_arena_printf(arena, "%s  accelerators_per_socket: %d\n", text, m->per_socket);
 }
 
-/* A mesh of AMD's has one link to each other accelerator; between those of one package of MI250X there are four, of which
- * the file tells one: eight of them are taken as the catalogue has them. */
+/* A mesh of AMD's has one link to each other accelerator; between those of one package of MI250X there are four, of
+ * which the file tells one: eight of them are taken as the catalogue has them. */
 static const char *scale_up(struct tsim_arena *arena, const struct tsim_imported_machine *m,
                             const struct tsim_accelerator *part, const struct tsim_node *like) {
     double share = m->is_cube || m->n_accelerators == 1 ? 1

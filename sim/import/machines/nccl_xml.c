@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* <system><cpu numaid=...><pci class=... link_speed="32.0 GT/s PCIe" link_width="16">...<gpu dev=... sm="90">
- * <nvlink target=... count="18" tclass="0x068000"/></gpu> ... <nic><net name=... speed="400000"/></nic></pci></cpu>
- * A pci of class 0x0604.. is a bridge or switch. RCCL writes <gpu sm="304" gcn="gfx942"> with
- * <xgmi target=... count="1"/>: sm are the compute units (90 before ROCm 6, whatever they are), gcn was a number: 942, 908, and
- * 910 for gfx90a.
- * Clouds give their virtual machines a file that NCCL reads (NCCL_TOPO_FILE). It has the same elements down to <pci>: class 0x0302..
- * is an accelerator, 0x0207.. and 0x0200.. a NIC, and what they are NCCL finds out itself. A cloud's file with <gpu sm="90"/> has no
- * <nvlink> either, which a machine of PCIe cards has not in a file that NCCL wrote: there the PCI device tells which cards. */
+/* <system><cpu numaid=...><pci class=... link_speed="32.0 GT/s PCIe" link_width="16">...<gpu dev=... sm="90"> <nvlink
+ * target=... count="18" tclass="0x068000"/></gpu> ... <nic><net name=... speed="400000"/></nic></pci></cpu> A pci of
+ * class 0x0604.. is a bridge or switch. RCCL writes <gpu sm="304" gcn="gfx942"> with <xgmi target=... count="1"/>: sm
+ * are the compute units (90 before ROCm 6, whatever they are), gcn was a number: 942, 908, and 910 for gfx90a. Clouds
+ * give their virtual machines a file that NCCL reads (NCCL_TOPO_FILE). It has the same elements down to <pci>: class
+ * 0x0302.. is an accelerator, 0x0207.. and 0x0200.. a NIC, and what they are NCCL finds out itself. A cloud's file with
+ * <gpu sm="90"/> has no <nvlink> either, which a machine of PCIe cards has not in a file that NCCL wrote: there the PCI
+ * device tells which cards. */
 
 enum { MOST = TSIM_MACHINE_MOST_DEVICES };
 
@@ -49,7 +49,8 @@ struct reading {
     double uplink_bytes_per_s;
 };
 
-/* "32.0 GT/s PCIe" x 16 lanes; generations from 8 GT/s on send 128 bits in 130, those before 8 in 10. */
+/* Returns the rate of "32.0 GT/s PCIe" x 16 lanes. Generations from 8 GT/s on send 128 bits in 130, earlier ones 8 in
+ * 10. */
 static double pcie_rate(const char **attributes) {
     double transfers = strtod(tsim_xml_attribute(attributes, "link_speed"), NULL),
            width = strtod(tsim_xml_attribute(attributes, "link_width"), NULL);
@@ -98,7 +99,7 @@ static const char *begin_pci(struct reading *g, struct frame *frame, const char 
     return strncmp(class, "0x0302", 6) == 0 ? add_gpu(g, frame) : NULL;
 }
 
-/* "gfx942", "942": without the first three letters. */
+/* Reads "gfx942" or "942", without the first three letters. */
 static void read_gcn(struct gpu *gpu, const char *text) {
     if (strncmp(text, "gfx", 3) == 0)
         text += 3;
@@ -117,7 +118,8 @@ static const char *begin_gpu(struct reading *g, struct frame *frame, const char 
     return NULL;
 }
 
-/* NVLink, or xGMI of AMD's. One that leads back to its own accelerator is none: Azure has it for cards without NVLinks. */
+/* NVLink, or xGMI of AMD's. One that leads back to its own accelerator is none: Azure has it for cards without
+ * NVLinks. */
 static void add_link(struct reading *g, const struct frame *frame, const char **attributes) {
     int count = atoi(tsim_xml_attribute(attributes, "count"));
     if (frame->gpu == 0 || count < 1 || count > 1000 ||
@@ -180,7 +182,8 @@ static void drop_bare(struct reading *g) {
     g->n_gpus = n > 0 ? n : g->n_gpus;
 }
 
-/* Returns the largest of the usual rates of a port that its PCIe link carries; 0: less than the smallest, or not said. */
+/* Returns the largest of the usual rates of a port that its PCIe link carries; 0: less than the smallest, or not
+ * said. */
 static double port_rate(double link_bytes_per_s) {
     static const double USUAL_GB_PER_S[] = {800, 400, 200, 100, 50, 25, 10};
     for (size_t i = 0; i < sizeof USUAL_GB_PER_S / sizeof USUAL_GB_PER_S[0]; i++)

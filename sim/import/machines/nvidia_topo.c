@@ -118,8 +118,8 @@ static enum tsim_status read_lines(struct reading *g) {
 
 /* ---- what it is ---- */
 
-/* NICs that stand below the bridges of an accelerator are those of a job; where there are such, the others (a DGX H100 has
- * two of ten) lead to storage. */
+/* NICs that stand below the bridges of an accelerator are those of a job; where there are such, the others (a DGX H100
+ * has two of ten) lead to storage. */
 static int count_nics(const struct matrix *m) {
     int n_near = 0;
     for (int i = 0; i < m->n_nics; i++)
@@ -127,7 +127,7 @@ static int count_nics(const struct matrix *m) {
     return n_near > 0 ? n_near : m->n_nics;
 }
 
-/* The name that nvidia-smi prints in the same file, above the matrix: "NVIDIA H100 80GB HBM3". */
+/* Reads the name that nvidia-smi prints in the same file, above the matrix: "NVIDIA H100 80GB HBM3". */
 static enum tsim_status read_name(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_imported_machine *machine, struct tsim_diags *diags) {
     static const char MAKER[] = "NVIDIA ";
@@ -148,7 +148,7 @@ static int nvlinks_of(const char *cell) {
     return is_device(cell, "NV") ? atoi(cell + 2) : 0;
 }
 
-/* Accelerators that reach the first one in one of these ways, itself among them. */
+/* Returns the number of accelerators that reach the first one in one of these ways, itself included. */
 static int group_size(const struct matrix *m, const char *const *ways) {
     int n = 1;
     for (int i = 1; i < m->n; i++)

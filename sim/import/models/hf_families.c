@@ -1,5 +1,6 @@
-/* Families of architectures of Hugging Face's transformers, after its modeling_*.py and configuration_*.py, or after the code
- * that lies beside the weights where transformers has none (Baichuan, ChatGLM, InternLM, Qwen, MiniCPM, EXAONE, Ling). */
+/* Families of architectures of Hugging Face's transformers, after its modeling_*.py and configuration_*.py, or after
+ * the code that lies beside the weights where transformers has none (Baichuan, ChatGLM, InternLM, Qwen, MiniCPM,
+ * EXAONE, Ling). */
 #include "import/models/hf_reading.h"
 
 #include <stdlib.h>
@@ -164,7 +165,7 @@ static int64_t same_number(struct tsim_hf_reading *r, const char *key, int64_t o
     return number;
 }
 
-/* Norms of queries and keys as wide as all heads. */
+/* Counts norms of queries and keys that are as wide as all heads. */
 static void count_wide_norms(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     int64_t head = m->head_dim > 0 ? m->head_dim : m->hidden / m->heads;
@@ -230,7 +231,7 @@ static void finish_starcoder2(struct tsim_hf_reading *r) {
     r->model.bias = tsim_hf_flag(r, "use_bias", true);
 }
 
-/* One norm without a shift before both blocks. */
+/* Completes Cohere's model: one norm without a shift is before both blocks. */
 static void finish_cohere(struct tsim_hf_reading *r) {
     r->model.qkv_bias = tsim_hf_flag(r, "attention_bias", false);
     if (tsim_hf_flag(r, "use_qk_norm", false))
@@ -295,7 +296,8 @@ static void join_decoder(struct tsim_hf_reading *r) {
     m->layers += tsim_hf_required(r, "decoder_layers", 100000);
 }
 
-/* Stacks of one shape, a table of positions for each, two convolutions of width 3 before the encoder, and keys without biases. */
+/* Completes Whisper: stacks of one shape, a table of positions for each, two convolutions of width 3 before the
+ * encoder, and keys without biases. */
 static void finish_whisper(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     int64_t h = m->hidden, mels = tsim_hf_required(r, "num_mel_bins", 100000);
@@ -404,7 +406,8 @@ static void finish_bloom(struct tsim_hf_reading *r) {
         tsim_hf_note(r, "apply_residual_connection_post_layernorm changes no time.");
 }
 
-/* Falcon 7B: one key and value head, blocks side by side from one norm; 40B and 180B: groups, and a norm for each. */
+/* Completes Falcon. 7B has one key and value head, and blocks side by side behind one norm; 40B and 180B have groups,
+ * and a norm for each block. */
 static void finish_falcon(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     bool is_new = tsim_hf_flag(r, "new_decoder_architecture", false), is_multi = tsim_hf_flag(r, "multi_query", true),
@@ -446,7 +449,7 @@ static void finish_mpt(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "attn_config", "a model file cannot express norms of queries and keys as wide as all heads");
 }
 
-/* No token types, and no pooler. */
+/* Completes DistilBERT, which has no token types and no pooler. */
 static void finish_distilbert(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     if (tsim_hf_is_class(r, "*ForMaskedLM"))
@@ -468,7 +471,8 @@ static void finish_gptj(struct tsim_hf_reading *r) {
     m->rotary_frac = head > rotated ? (double)rotated / (double)head : 0;
 }
 
-/* Every other layer attends to a window: attention_layers says which, or attention_types, [[["global", "local"], 12]]. */
+/* Every other layer attends to a window: attention_layers says which, or attention_types, [[["global", "local"],
+ * 12]]. */
 static void read_local_layers(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     const struct tsim_value *layers = tsim_hf_find(r, "attention_layers"), *types = tsim_hf_find(r, "attention_types");
@@ -532,7 +536,8 @@ static void finish_baichuan(struct tsim_hf_reading *r) {
         r->model.position = TSIM_POSITION_ALIBI;
 }
 
-/* One flag for the biases of all four products of attention (InternLM), or one for three of them (InternLM 3). */
+/* Completes InternLM: one flag for the biases of all four products of attention (InternLM), or one for three of them
+ * (InternLM 3). */
 static void finish_internlm(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     bool is_first = strcmp(r->type, "internlm") == 0, bias = tsim_hf_flag(r, "bias", is_first);
@@ -590,7 +595,7 @@ static void finish_phimoe(struct tsim_hf_reading *r) {
         m->other_parameters += m->vocab;
 }
 
-/* DeepSeekMoE, dots.llm1 and Ling: fine experts behind some dense layers, some of them for all tokens. */
+/* Reads DeepSeekMoE, dots.llm1 and Ling: fine experts behind some dense layers, some of them for all tokens. */
 static void read_fine_experts(struct tsim_hf_reading *r, const char *count) {
     struct tsim_experts *e = &r->model.experts;
     read_experts(r, count);
@@ -661,19 +666,19 @@ static void finish_ernie(struct tsim_hf_reading *r) {
     r->model.bias = tsim_hf_flag(r, "use_bias", false);
 }
 
-/* Two learned numbers in each activation function (xIELU). */
+/* Completes Apertus, which has two learned numbers in each activation function (xIELU). */
 static void finish_apertus(struct tsim_hf_reading *r) {
     finish_llama(r);
     count_more(r, 2);
     r->model.qk_norm = tsim_hf_flag(r, "qk_norm", true);
 }
 
-/* Some rotate a part of each head (Phi-4-mini). */
+/* Completes Phi-3; some of its models rotate a part of each head (Phi-4-mini). */
 static void finish_phi3(struct tsim_hf_reading *r) {
     r->model.rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 1);
 }
 
-/* One width for gate and other half together. */
+/* Completes Qwen, which has one width for gate and other half together. */
 static void finish_qwen(struct tsim_hf_reading *r) {
     if (r->model.ffn_hidden % 2 != 0)
         tsim_hf_refuse(r, "intermediate_size", "not even: a half each is for the gate and for what it gates");
@@ -681,7 +686,8 @@ static void finish_qwen(struct tsim_hf_reading *r) {
     tsim_hf_find(r, "no_bias");
 }
 
-/* A family that names the sizes of its Mamba-2 layers as those of transformers' own do, or as Nemotron-H's and Mamba2's. */
+/* A family that names the sizes of its Mamba-2 layers as those of transformers' own do, or as Nemotron-H's and
+ * Mamba2's. */
 static void read_mamba(struct tsim_hf_reading *r) {
     r->model.mamba = (struct tsim_mamba){
         .heads = tsim_hf_required(r, tsim_hf_key(r, "mamba_n_heads|mamba_num_heads|num_heads"), 1000000),
@@ -821,7 +827,7 @@ static void finish_jamba(struct tsim_hf_reading *r) {
 
 /* ---- Mamba-2 ---- */
 
-/* Mamba-2 alone. */
+/* Completes a model of Mamba-2 alone. */
 static void finish_mamba2(struct tsim_hf_reading *r) {
     static const struct tsim_layer_entry ENTRY = {
         .kind = TSIM_MIXING_MAMBA, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1};
@@ -850,8 +856,8 @@ static void finish_bamba(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "attn_layer_indices", "no list of the layers that attend");
 }
 
-/* Granite 4: Mamba-2 or attention in each layer, as layer_types says, then experts with a wide one for all tokens, or that
- * one alone. */
+/* Granite 4: Mamba-2 or attention in each layer, as layer_types says, then experts with a wide one for all tokens, or
+ * that one alone. */
 static void finish_granite_hybrid(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     const struct tsim_value *position = tsim_hf_find(r, "position_embedding_type");
@@ -867,8 +873,8 @@ static void finish_granite_hybrid(struct tsim_hf_reading *r) {
     }
 }
 
-/* BART's norms stand behind the blocks; two norms behind the embedding are counted as the final ones, which mBART has as
- * well. Each stack has a table of positions with two rows more. M2M-100 and Pegasus compute positions. */
+/* BART's norms stand behind the blocks; two norms behind the embedding are counted as the final ones, which mBART has
+ * as well. Each stack has a table of positions with two rows more. M2M-100 and Pegasus compute positions. */
 static void finish_bart(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     const struct tsim_value *function = tsim_hf_find(r, "activation_function");

@@ -7,7 +7,8 @@ bool tsim_hf_has_tower(const struct tsim_value *type) {
     return tsim_value_is_text(type, "llava");
 }
 
-/* CLIP's tower: a class token, learned positions, a norm before the first layer, and two products as wide as the text. */
+/* Reads CLIP's tower: a class token, learned positions, a norm before the first layer, and two products as wide as the
+ * text. */
 static void read_clip(struct tsim_hf_reading *vision, struct tsim_tower *t) {
     t->layers = tsim_hf_required(vision, "num_hidden_layers", 100000);
     t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
@@ -21,7 +22,8 @@ static void read_clip(struct tsim_hf_reading *vision, struct tsim_tower *t) {
     t->other_parameters = 2 * t->hidden;
 }
 
-/* Windows of so many pixels a side, but in the layers that fullatt_block_indexes names: every so many. */
+/* Reads windows of so many pixels on a side. The layers that fullatt_block_indexes names, at equal distances, have
+ * none. */
 static void read_windows(struct tsim_hf_reading *vision, struct tsim_tower *t) {
     const struct tsim_value *full = tsim_hf_find(vision, "fullatt_block_indexes");
     int64_t side = tsim_hf_required(vision, "window_size", 1000000) / t->image.patch;

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define S_PER_MICRO 1e-6
-/* Profilers count from 1970 (1.8e9 s) or from the machine's start. In microseconds both, and their sum, fit in 64 bits. */
+/* Profilers count from 1970 (1.8e9 s) or from the machine's start. In microseconds both, and their sum, fit in 64
+ * bits. */
 #define MOST_START_S 1e12
 #define MOST_DURATION_S 1e9
 
@@ -155,7 +156,7 @@ static struct attribute attribute_of(const Tsim__Chakra__Attribute *a) {
     return out;
 }
 
-/* The types of attributes in 2023. */
+/* The types of attributes in files of 2023. */
 enum { OLD_FLOAT, OLD_INT, OLD_STRING };
 
 static struct attribute old_attribute_of(struct tsim_arena *arena, const Tsim__Chakra__OldAttribute *a) {
@@ -564,7 +565,7 @@ int32_t tsim_chakra_rank(const char *file) {
 
 /* ---- writing ---- */
 
-/* Room for the attributes of one node. */
+/* The room for the attributes of one node. */
 enum { MOST_ATTRIBUTES = 10 };
 
 struct writing {
@@ -602,7 +603,7 @@ static void add_text(struct writing *w, const char *name, const char *text) {
     a->string_val = (char *)(uintptr_t)text;
 }
 
-/* The first attribute of every node: ASTRA-sim's reader asks for it, also of metadata. */
+/* Writes the first attribute of every node, for which ASTRA-sim's reader asks also in metadata. */
 static void begin_attributes(struct writing *w, bool is_host) {
     w->n_attributes = 0;
     Tsim__Chakra__Attribute *a = add_attribute(w, "is_cpu_op");

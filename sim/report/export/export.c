@@ -73,7 +73,7 @@ static double of_point(const struct tsim_json *point, const struct figure *figur
     return tsim_json_figure(point, tsim_outcome_spec(figure->figure)->column->name);
 }
 
-/* Nothing happened there: "of it recompute 0 s". */
+/* Returns whether nothing happened there: "of it recompute 0 s". */
 static bool is_idle(const char *title, double value) {
     return value == 0 && strncmp(title, "of it", 5) == 0;
 }
@@ -190,7 +190,7 @@ static void point_row(const struct dialect *dialect, const struct tsim_json *poi
     fputs(dialect->end_of_row, out);
 }
 
-/* The points that ran. */
+/* Makes the table of the points that ran. */
 static void sweep_table(const struct dialect *dialect, const struct tsim_json *sweep, FILE *out) {
     const struct tsim_json *points = tsim_json_find(sweep, "points");
     struct tsim_json *keys = members_of(points, true);
@@ -226,7 +226,7 @@ static void sweep_latex(const struct tsim_json *sweep, FILE *out) {
 
 /* ---- CSV ---- */
 
-/* Speeds and sizes of tsim itself differ from run to run. */
+/* Returns whether the figure is a speed or size of tsim itself, which differs from run to run. */
 static bool is_of_simulator(const struct tsim_json_leaf *leaf) {
     return strncmp(leaf->path, "simulator.", 10) == 0 && strcmp(leaf->path, "simulator.version") != 0;
 }
@@ -251,7 +251,7 @@ static void run_csv(const struct tsim_json *run, FILE *out) {
 
 enum { TITLE_BYTES = 1024 };
 
-/* The members of a point, settings as "set.KEY". */
+/* Writes the members of a point, with settings as "set.KEY". */
 static void csv_row(const struct tsim_json *columns, const struct tsim_json *point, const char *prefix, bool is_title,
                     bool is_last, FILE *out) {
     for (size_t i = 0; i < tsim_json_count(columns); i++) {

@@ -10,7 +10,7 @@
 /* Kernels before a collective are on a stream of their own: those beside them stand still, in their own time. */
 enum { NO_NODE = -1, MOST_TAIL = 2, DATA_STREAM = 1, JOIN_STREAM = 2, FIRST_COPY_STREAM = 3 };
 
-/* The set of ranks, seen from one of them. */
+/* The set of ranks that take part, seen from one of them. */
 enum whose { NOBODY, EVERYBODY, OF_AXES, OF_AXES_ON_NODE, OF_AXES_ACROSS, OF_DATA, OF_ENDS };
 struct who {
     enum whose whose;
@@ -379,7 +379,7 @@ static void put_part(struct cutting *c, enum tsim_part which, int64_t n) {
         }
 }
 
-/* Seconds of kernels, and of collectives that nothing hides. */
+/* Adds the seconds of kernels, and of collectives that nothing hides. */
 static void add_part_s(struct tsim_recorder *r, enum tsim_part which, int way, int64_t n, double *kernels_s,
                        double *exposed_s) {
     if (n == 0)
@@ -397,7 +397,7 @@ struct portion {
     int64_t n;
 };
 
-/* The parts of a pass in the order of execution; where variants differ, all of them at once in the first segment. */
+/* Finds the parts of a pass in the order of execution; if variants differ, all of them are in the first segment. */
 static void portions_of(const struct tsim_recorder *r, const struct tsim_step_task *task,
                         struct portion out[TSIM_N_PARTS]) {
     for (int i = 0; i < TSIM_N_PARTS; i++) {
@@ -498,8 +498,8 @@ static void record_meeting(struct tsim_recorder *r, struct recorded_stage_group 
     tell_events(group, task, group->last[TSIM_STREAM_COMPUTE]);
 }
 
-/* Pieces of a collective are one node, since each alone would take the latency of a whole one. A gather's ends with the last
- * piece of its product, a scatter's begins with the first, which takes as long: pieces are equal. */
+/* Pieces of a collective are one node, since each alone would take the latency of a whole one. A gather's ends with the
+ * last piece of its product, a scatter's begins with the first, which takes as long: pieces are equal. */
 static void add_piece(struct recorded_stage_group *group, int32_t node, const struct tsim_step_task *task) {
     group->nodes[node].bytes += task->op->collective_bytes;
     group->nodes[node].node.duration_s = task->end_s - group->nodes[node].node.start_s;

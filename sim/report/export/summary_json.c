@@ -93,7 +93,7 @@ static void add_figure(struct tsim_json *root, const struct tsim_outcome *outcom
         tsim_outcome_add(outcome, figure, root);
 }
 
-/* Row by row, in their order. */
+/* Adds the tables row by row, in their order. */
 static void add_rows(struct tsim_json *root, const struct tsim_prediction *prediction) {
     const struct tsim_result *r = &prediction->result;
     const struct tsim_uncertainty *u = &prediction->uncertainty;

@@ -27,7 +27,7 @@ struct window {
     int32_t n, n_microbatches;
 };
 
-/* A stream's tasks set these, and they fall back between them: in tenths. */
+/* The gauges that a stream's tasks set, in tenths. They fall back between tasks. */
 struct gauges {
     int64_t end_ns;
     int64_t values[N_GAUGES];
@@ -106,7 +106,7 @@ static void put_memory(struct tsim_trace *trace, int64_t pid, int64_t ns, const 
     end_event(trace, put(tsim_digits_thousandths(at, llround(bytes / 1e6)), "}"));
 }
 
-/* One line for all that changes. */
+/* Writes one line for all gauges that change. */
 static void set_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_t ns, const int64_t values[N_GAUGES]) {
     static const char *const KEYS[N_GAUGES] = {"\"power W\":", "\"scale-up GB/s\":", "\"NIC GB/s\":"};
     struct gauges *gauges = &trace->rows[pid].gauges[stream];

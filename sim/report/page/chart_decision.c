@@ -25,7 +25,7 @@ static const struct panel {
               {"cost_usd", "cost", "budget_usd", "the budget", 1, usd_text}};
 enum { N_PANELS = sizeof PANELS / sizeof PANELS[0] };
 
-/* The decision, then its alternatives. */
+/* Returns the decision, or one of its alternatives behind it. */
 static const struct tsim_json *offer_at(const struct tsim_json *decision, size_t i) {
     return i == 0 ? tsim_json_find(decision, "decision")
                   : tsim_json_at(tsim_json_find(decision, "alternatives"), i - 1);

@@ -67,7 +67,7 @@ void tsim_chart_parts_legend(const struct tsim_svg *svg, const struct chart_part
     tsim_chart_legend(svg, names, colors, n, y);
 }
 
-/* "500", "2 k", "100 T". */
+/* Writes "500", "2 k" or "100 T". */
 static const char *tick_text(double value, char *buffer, size_t size) {
     const char *prefix = value < 1 ? "" : tsim_quantity_prefix(&value, 999.5);
     snprintf(buffer, size, "%.3g%s%s", value, *prefix ? " " : "", prefix);

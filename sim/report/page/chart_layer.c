@@ -30,7 +30,7 @@ static int find_row(const struct row *rows, int n, const struct tsim_json *op) {
     return i;
 }
 
-/* Passes in their order, and of each the compute stream first. */
+/* Compares passes by their order, and puts the compute stream first in each. */
 static int by_time(const void *a, const void *b) {
     const struct row *x = a, *y = b;
     bool x_computes = strcmp(x->stream, "compute") == 0, y_computes = strcmp(y->stream, "compute") == 0;

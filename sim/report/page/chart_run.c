@@ -14,7 +14,7 @@ static const char *word(const struct tsim_json *object, const char *key) {
     return text ? text : "";
 }
 
-/* "matrix_peak" as people write it: "matrix peak"; "nic_bandwidth": "NIC bandwidth". */
+/* Writes "matrix_peak" as people do, "matrix peak", and "nic_bandwidth" as "NIC bandwidth". */
 static const char *spaced(const char *text, char *buffer, size_t size) {
     static const char *const ABBREVIATIONS[] = {"NIC", "HBM"};
     snprintf(buffer, size, "%s", text);
@@ -137,7 +137,7 @@ bool tsim_chart_days(const struct tsim_json *run, const struct tsim_svg *svg) {
     return true;
 }
 
-/* Three numbers each: from and to in hours, and which loss (below 0: training). */
+/* A stretch has three numbers: from and to in hours, and the loss (below 0: training). */
 enum { STRETCH_NUMBERS = 3, MOST_KINDS = 16 };
 
 static double stretch(const struct tsim_json *stretches, size_t i, size_t which) {

@@ -24,7 +24,8 @@ struct chart_parts tsim_chart_step_parts(void) {
     return parts;
 }
 
-/* The whole step above its terms: the terms side by side, and a line from one end of the interval to the other. */
+/* Draws the whole step above its terms: the terms side by side, and a line from one end of the interval to the
+ * other. */
 static void draw_whole_step(const struct tsim_json *summary, const struct chart_parts *parts, double step_s,
                             double most_s, const struct tsim_svg *svg) {
     char title[64], time[48], text[120], low[48], high[48];
@@ -123,7 +124,7 @@ bool tsim_chart_memory(const struct tsim_json *run, const struct tsim_svg *svg) 
 
 enum { SLICE_NUMBERS = 7, N_STREAMS = 4, MOST_KINDS = 12, N_PASSES = 4, N_TICKS = 4 };
 
-/* Passes, then messages, then the other tasks, as page_run.c numbers them. */
+/* The passes, then the messages, then the other tasks, as page_run.c numbers them. */
 static const struct {
     const char *name, *class_name;
 } KINDS[MOST_KINDS] = {{"forward", "k0"},           {"backward", "k6"},         {"input gradient", "k4"},

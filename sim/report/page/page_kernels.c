@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Pictures of more would be no clearer, and larger than all others. */
+/* The most stages and operators that are shown. Pictures of more would be no clearer, and larger than all others. */
 enum { MOST_STAGES = 64, MOST_OPERATORS = 3000 };
 
 struct kept {

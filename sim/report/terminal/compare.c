@@ -47,7 +47,8 @@ static const char *rate_text(struct tsim_arena *arena, double number, const char
     return NULL;
 }
 
-/* "207731520 s" -> "6.58 years", "2e+12" -> "2.00 T"; NULL: neither a long time nor a large number. */
+/* Returns "6.58 years" for "207731520 s" and "2.00 T" for "2e+12"; NULL for what is neither a long time nor a large
+ * number. */
 static const char *large_text(struct tsim_arena *arena, double number, const char *unit) {
     char text[48];
     bool is_time = strcmp(unit, "s") == 0;
@@ -156,7 +157,7 @@ static const char *fall_text(struct tsim_arena *arena, double from, double to, d
     return last > first ? tsim_arena_printf(arena, "%*s%s", first, "", bar) : "";
 }
 
-/* The lowest and highest sum of the changes so far, A's step being 0. */
+/* Finds the lowest and highest sum of the changes so far, with A's step as 0. */
 static void find_range(const struct tsim_outcome *a, const struct tsim_outcome *b, double *low, double *high) {
     double sum = 0;
     *low = *high = 0;

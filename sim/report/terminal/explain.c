@@ -8,7 +8,8 @@
 
 /* ---- sections of one table ---- */
 
-/* The links by load: passes at the rate that they need on average, collectives and messages as they flow. */
+/* Makes the table of links by load: passes at the rate that they need on average, collectives and messages as they
+ * flow. */
 static bool links_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                         struct tsim_figures *figures) {
     static const struct tsim_figure_column COLUMNS[] = {
@@ -40,7 +41,7 @@ static void add_part(struct tsim_figures *figures, const char *name, double samp
     tsim_figures_add(figures, busy_frac);
 }
 
-/* Samples that the node's replicas train on in a step. */
+/* Returns the samples on which the node's replicas train in a step. */
 static double samples_per_step(const struct tsim_explanation *explanation) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(explanation->scenario);
     return (double)explanation->pipeline.n_consumers * tsim_schedule_chunk_microbatches(&shape) *

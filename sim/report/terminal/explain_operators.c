@@ -41,7 +41,7 @@ static struct tsim_explained_operator *add(struct walk *walk, double step_s) {
     return row;
 }
 
-/* Alone: no other micro-batch's pass hides the experts' exchanges. */
+/* Returns the phase's name; alone means that no other micro-batch's pass hides the experts' exchanges. */
 static const char *phase_of(int way, const char *phase) {
     enum tsim_pass_kind kind = tsim_kind_of_way(way);
     bool is_alone = tsim_way_is_alone(way);
@@ -244,7 +244,7 @@ static void show_group(struct tsim_figures *figures, const struct tsim_explained
          (double)NAN, NULL, times, (double)NAN);
 }
 
-/* FLOP/s for products, B/s for element-wise kernels; of collectives the buffer over the time. */
+/* Returns FLOP/s for products and B/s for element-wise kernels; for collectives the buffer over the time. */
 static const char *achieved(struct tsim_arena *arena, const struct tsim_explained_operator *row) {
     char text[64];
     if (row->flops > 0 && !row->is_vector)

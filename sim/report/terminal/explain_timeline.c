@@ -104,7 +104,7 @@ const struct tsim_timeline *tsim_timeline_listen(struct tsim_arena *arena, const
 
 /* ---- the path ---- */
 
-/* A task of the replica. */
+/* A task of the replica, by its place. */
 struct place {
     int32_t stage, stream, index; /* index -1: none */
 };
@@ -243,8 +243,8 @@ static void add_to_path(struct walk *w, struct place place, double from_s) {
                     (int)task->item.kind] += share_of_pass(timeline, place.stage, task);
 }
 
-/* Goes from the task back to `from_s`. A task that nothing of the replica let begin has waited for another replica, from
- * the end of the task before it on its stream. */
+/* Goes from the task back to `from_s`. A task that nothing of the replica let begin has waited for another replica,
+ * from the end of the task before it on its stream. */
 static void walk_back(struct walk *w, struct place place, double from_s) {
     const struct tsim_timeline_tasks *t = w->tasks;
     for (const struct task *task = task_at(t, place); task->end_s > from_s; task = task_at(t, place)) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* "256 x b200". */
+/* Returns "256 x b200". */
 static const char *accelerators_text(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate) {
     char text[96];
     return tsim_arena_printf(arena, "%s x %s",

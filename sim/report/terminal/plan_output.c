@@ -38,7 +38,7 @@ struct term {
     double excess_s;
 };
 
-/* Parts of a round of post-training beside its steps. */
+/* The parts of a round of post-training beside its steps. */
 static const struct {
     enum tsim_outcome_figure figure;
     const char *word, *cause;
@@ -52,7 +52,7 @@ static bool has_rounds(const struct tsim_plan *plan) {
     return tsim_has_rounds(plan->candidate->job);
 }
 
-/* A step, or its part of a round. */
+/* Returns the time of a step, or of its part of a round. */
 static double period_s(const struct tsim_plan *plan) {
     return has_rounds(plan)
                ? figure(plan, TSIM_OUTCOME_POST_TRAINING_TIME) / figure(plan, TSIM_OUTCOME_POST_TRAINING_STEPS)
@@ -73,7 +73,8 @@ static void insert(struct term *terms, size_t *n, struct term term) {
     terms[at] = term;
 }
 
-/* Returns the terms of the period against the best plan's, for the same number of tokens; the largest difference first. */
+/* Returns the terms of the period against the best plan's, for the same number of tokens; the largest difference
+ * first. */
 static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *plan, struct term terms[MOST_PARTS]) {
     size_t n = 0;
     double scale = period_s(best) / best->price.time_s * plan->price.time_s / period_s(plan);
@@ -322,7 +323,7 @@ static void add_run_price(struct tsim_text_table *table, const struct tsim_plan 
                         isnan(interval_s) ? "-" : tsim_quantity_human(interval_s, TSIM_TIME_S, text, sizeof text));
 }
 
-/* Per million million tokens, or samples. */
+/* Adds the price per million million tokens, or samples. */
 static void add_trillion_price(struct tsim_text_table *table, const struct tsim_plan *plan) {
     double each = is_of_samples(plan) ? (double)plan->candidate->job->training.sequence_length : 1;
     char text[96];
@@ -352,7 +353,7 @@ static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output 
     }
 }
 
-/* The names of clusters leave no room for it on a line. */
+/* Returns whether failures are shown, for which names of clusters leave no room on a line. */
 static bool shows_failures(const struct tsim_plan_output *output, const struct tsim_plan *plan) {
     return has_failures(plan) && !is_choice(output);
 }

@@ -11,14 +11,14 @@ static const char *money(struct tsim_screen *screen, const char *what, double us
                              tsim_screen_human(screen, usd, TSIM_USD));
 }
 
-/* "12.3 days"; what would round to none in hours or less. */
+/* Returns "12.3 days", or hours or less if the days would round to none. */
 static const char *days(struct tsim_screen *screen, double days) {
     return days >= 0.95 || days == 0
                ? tsim_arena_printf(&screen->arena, "%s days", tsim_screen_human(screen, days, TSIM_COUNT))
                : tsim_screen_human(screen, days * TSIM_DAY_S, TSIM_TIME_S);
 }
 
-/* "software 63.1, hbm 72.0": the largest first, those below a hundredth of the sum left out. */
+/* Returns "software 63.1, hbm 72.0", the largest first, without those below a hundredth of the sum. */
 static const char *largest_first(struct tsim_screen *screen, const double *values, int n, bool as_shares,
                                  double whole) {
     bool is_told[TSIM_N_CAMPAIGN_LOSSES] = {false};
@@ -67,7 +67,7 @@ static const char *picture_of(struct tsim_screen *screen, const struct tsim_camp
     return text;
 }
 
-/* "80 k USD to 220 k USD": with the digits that the range supports. */
+/* Returns "80 k USD to 220 k USD", with the digits that the range supports. */
 static const char *range_text(struct tsim_screen *screen, struct tsim_percentiles range, double per_unit,
                               const char *unit) {
     char low[64], high[64];
@@ -170,7 +170,7 @@ static void print_capital(struct tsim_screen *screen, const struct tsim_cost_spe
     tsim_screen_line(screen, "buying", "%s: %s", tsim_screen_human(screen, campaign->own.capital_usd, TSIM_USD), parts);
 }
 
-/* "; cheaper than renting above 57 % use, or from 36 such runs on" */
+/* Returns "; cheaper than renting above 57 % use, or from 36 such runs on". */
 static const char *when_cheaper(struct tsim_screen *screen, const struct tsim_ownership *own) {
     if (isnan(own->breakeven_utilization))
         return "";
@@ -264,7 +264,7 @@ static void print_search(struct tsim_screen *screen, const struct tsim_result *r
                      days(screen, s->all_days));
 }
 
-/* One line for each, in order. */
+/* Prints a line for each stage, in order. */
 static void print_stages(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_training_spec *t = &result->scenario->training;
     for (size_t i = 0; i < t->n_stages; i++) {

@@ -75,7 +75,7 @@ enum tsim_status tsim_sweep_write_json(const struct tsim_sweep_output *output, F
 
 /* ---- cells ---- */
 
-/* A point's value of each key that changes; NULL where it leaves the key alone. */
+/* Finds a point's value of each key that changes; NULL if the point leaves the key alone. */
 static void find_values(const struct tsim_space *space, int64_t position, const struct tsim_space_setting **settings,
                         const char **values) {
     size_t n = tsim_space_settings(space, position, settings);
@@ -312,7 +312,7 @@ static void print_none(struct sheet *sheet) {
                 limit ? ": " : "", limit ? tsim_limit_text(sheet->arena, limit, nearest) : "");
 }
 
-/* "cluster.fabric: ib-ndr, roce-400": the settings of two points that differ. */
+/* Returns the settings in which two points differ: "cluster.fabric: ib-ndr, roce-400". */
 static const char *differing(struct sheet *sheet, int64_t position, int64_t other) {
     const struct tsim_space *space = sheet->output->space;
     const struct tsim_space_setting **others =

@@ -40,7 +40,7 @@ static double asked_per_s(const struct tsim_step_plan *plan, double bytes, doubl
     return fmin(bytes / time_s, capacity_per_s);
 }
 
-/* Operators ask for this: kernels a device, collectives the links of their own rates. */
+/* Raises the peaks by what operators ask: kernels a device, collectives the links of their own rates. */
 static void raise_operators(const struct tsim_pass_programs *programs, enum tsim_axis axis, struct use *most) {
     for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
@@ -252,7 +252,8 @@ static bool link_at(const struct tsim_member *member, int whose, int32_t k, stru
     return true;
 }
 
-/* Adds what all members ask of each link; what their kinds of collectives ask of it one after another is not added up. */
+/* Adds what all members ask of each link; what their kinds of collectives ask of it one after another is not added
+ * up. */
 static void add_in_turn(const struct tsim_stage_group *group, int whose, struct use use, bool takes_turns,
                         const struct loads *loads) {
     struct tsim_demand load;

@@ -35,7 +35,7 @@ static bool is_box(const struct tsim_cluster *cluster, int32_t n_ranks) {
     return true;
 }
 
-/* Do so many ranks in a row fill whole dimensions? */
+/* Returns whether so many ranks in a row fill whole dimensions. */
 static bool fills_dimensions(const struct tsim_cluster *cluster, int32_t n_ranks) {
     int32_t below = 1;
     bool fills = n_ranks == 1;
@@ -169,7 +169,7 @@ static void add_data_collectives(struct loads *loads) {
     }
 }
 
-/* Links that cannot be short need not be alike. */
+/* Returns whether two routes meet the same traffic; links that cannot be short need not be alike. */
 static bool meets_the_same(const struct loads *loads, const struct tsim_route *a, const struct tsim_route *b) {
     const struct tsim_topology *t = loads->topology;
     bool is_same = a->n == b->n;
@@ -247,9 +247,9 @@ static bool stages_fold(const struct tsim_cluster *cluster, const struct tsim_pl
     return nics_are_alike(cluster, has_stages || has_slow) && (!has_stages || messages_are_alike(cluster, placement));
 }
 
-/* One replica's links say nothing of the others' where routes are hashed, nor on a torus, whose links carry what others send
- * each other. On nodes alone, replicas that are slower, and other jobs, meet the rest on uplinks at other times, and a sum
- * of whole gradients, which may run on a tree, loads the uplinks of a node by its place in that. */
+/* One replica's links say nothing of the others' where routes are hashed, nor on a torus, whose links carry what others
+ * send each other. On nodes alone, replicas that are slower, and other jobs, meet the rest on uplinks at other times,
+ * and a sum of whole gradients, which may run on a tree, loads the uplinks of a node by its place in that. */
 static bool replicas_may_fold(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                               bool has_tiers) {
     if (has_tiers)

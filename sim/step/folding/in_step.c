@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* More than sums of demands in another order round by. */
+/* A margin above the rounding of sums of demands in another order. */
 #define SAME_FRAC 1e-9
 
 /* Returns the most that an exchange of the stage asks of a NIC, in bytes/s. */
@@ -19,8 +19,8 @@ static double nic_rate_of(const struct tsim_pass_programs *programs) {
     return most;
 }
 
-/* Adds the share of each link's capacity that the stage group's exchanges ask for; or, with `loads` full, returns the largest
- * of them. */
+/* Adds the share of each link's capacity that the stage group's exchanges ask for; or, with `loads` full, returns the
+ * largest of them. */
 static double cross(const struct tsim_stage_group *group, double rate, double *loads, bool adds) {
     double most = 0;
     for (int32_t m = 0; m < group->n_members; m++) {

@@ -62,7 +62,7 @@ void tsim_copies_add_ways(struct tsim_stage_group *group, const struct tsim_topo
     }
 }
 
-/* The ranks of a NIC send as much as each other. */
+/* Lets traffic of a NIC cross the slots of its ranks, which send equal amounts. */
 static void cross(struct tsim_slots *slots, int32_t nic, const struct tsim_copy_way *way) {
     if (nic < 0)
         return;
@@ -101,7 +101,7 @@ static const double *copied_bytes(const struct tsim_stage_group *group, int32_t 
     return group->stage_plan->chunks[pass.chunk].ways[pass.kind].copied_bytes;
 }
 
-/* The chunk's gradients leave for the host's update beside its last backward pass. */
+/* Returns the gradients of the chunk that leave for the host's update beside its last backward pass. */
 static double gradient_bytes(const struct tsim_stage_group *group, int32_t item) {
     struct tsim_pass_item pass = tsim_stage_group_item(group, item);
     bool is_last = (pass.kind == TSIM_PASS_BACKWARD || pass.kind == TSIM_PASS_WEIGHT_GRADIENT) &&

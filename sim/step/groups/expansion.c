@@ -171,7 +171,7 @@ static struct tsim_collective_request crossing(const struct tsim_stage_group *gr
     return (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
 }
 
-/* The parts that its ranks own of what one group runs. */
+/* Finds the links that cross a group: the parts that its ranks own of what one group runs. */
 static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
                         const int32_t *ranks, int32_t n, int whose) {
@@ -285,7 +285,7 @@ static struct tsim_pattern *new_pattern(struct builder *b) {
     return sl->patterns[sl->n_patterns++] = TSIM_NEW(b->arena, struct tsim_pattern);
 }
 
-/* One communicator: `ranks` (n of them, in the arena) run part `k` of the holders' collective. */
+/* Adds one communicator: `ranks` (n of them, in the arena) run part `k` of the holders' collective. */
 static void add_group(struct builder *b, const struct holder *holders, int32_t n_holders, int32_t k,
                       const int32_t *ranks, int32_t n) {
     const struct tsim_data_collective *collective = holders[0].collective;
@@ -319,7 +319,7 @@ static void add_group(struct builder *b, const struct holder *holders, int32_t n
     *traffic = tsim_traffic_add(b->arena, &b->step_links->links, pattern, &options);
 }
 
-/* The ranks of the holders' stages that differ along `axes` only from the first of them, ascending; all such groups. */
+/* Adds all groups of ranks of the holders' stages whose members differ from the first only along `axes`, ascending. */
 static void add_part(struct builder *b, const struct holder *holders, int32_t n_holders, int32_t k, unsigned axes) {
     const struct tsim_placement *placement = b->placement;
     const struct tsim_collective_part *part = &holders[0].collective->parts[k];
@@ -378,7 +378,7 @@ static void add_collective(struct builder *b, const struct holder *holders, int3
     }
 }
 
-/* The chunks that hold a model part: one, or in dualpipe two. */
+/* Adds the chunks that hold a model part: one, or in dualpipe two. */
 static void add_model_part(struct builder *b, int32_t part) {
     const struct tsim_schedule_shape *shape = &b->plan->schedule;
     struct holder gathers[2] = {0}, reduces[2] = {0};

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define MOST_FASTER_FRAC 0.5
-/* Names of random streams: of ranks, and of stage groups. */
+/* The names of random streams: of ranks, and of stage groups. */
 enum { STREAM_RANKS, STREAM_STAGE_GROUPS };
 
 void tsim_noise_plan(const struct tsim_scenario *sc, struct tsim_step_plan *plan) {

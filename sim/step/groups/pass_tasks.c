@@ -97,7 +97,7 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
 
 /* ---- tasks ---- */
 
-/* Every member sends so much a second over the links of the axis. */
+/* Adds demands with which every member sends so much a second over the links of the axis. */
 static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int axis,
                          double scale_up_bytes_per_s, double nic_bytes_per_s, struct tsim_task *task) {
     const struct tsim_axis_meters *meters = &group->meters[axis];
@@ -111,8 +111,8 @@ static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_s
                                       scale_up_bytes_per_s, nic_bytes_per_s);
 }
 
-/* Experts are exchanged among stage groups of several replicas: where these are simulated apart, they begin together, and so
- * do groups that stay in step. */
+/* Experts are exchanged among stage groups of several replicas: where these are simulated apart, they begin together,
+ * and so do groups that stay in step. */
 static void join_experts(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
     const struct tsim_step_plan *plan = group->plan;
     int32_t n = group->keeps_step ? plan->n_replicas : plan->n_exchanging;
@@ -185,8 +185,8 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
 
 /* ---- what nothing can disturb ---- */
 
-/* Nothing else uses the device, and nothing will before the compute stream itself lets it begin: the data stream waits for
- * a segment of the pass, copies for the pass, and what ran beside the pass is over. */
+/* Nothing else uses the device, and nothing will before the compute stream itself lets it begin: the data stream waits
+ * for a segment of the pass, copies for the pass, and what ran beside the pass is over. */
 static bool is_quiet(const struct tsim_stage_group *group) {
     const struct tsim_step_plan *plan = group->plan;
     if (plan->is_stepped)
@@ -199,7 +199,7 @@ static bool is_quiet(const struct tsim_stage_group *group) {
            !tsim_copies_are_under_way(group);
 }
 
-/* Bytes that a run sends. */
+/* The bytes that a run sends. */
 struct sent {
     double scale_up[TSIM_AXIS_PIPELINE], nic[TSIM_AXIS_PIPELINE];
 };
@@ -267,8 +267,8 @@ static bool add_part(struct tsim_stage_group *group, tsim_tick now, tsim_tick *t
     return true;
 }
 
-/* The run loads the links evenly: a task has room for all meters, so these come first. Folded, the links of all axes are
- * the same. */
+/* The run loads the links evenly: a task has room for all meters, so these come first. Folded, the links of all axes
+ * are the same. */
 static void send_all(struct tsim_stage_group *group, const struct sent *sent, struct tsim_task *task) {
     double all_scale_up = 0, all_nic = 0;
     for (int i = 0; i < 2 * TSIM_AXIS_PIPELINE && task->work > 0; i++) {
@@ -408,7 +408,7 @@ struct tsim_pass_place tsim_pass_place_at(const struct tsim_stage_group *group, 
     return place_at(group, &w, part);
 }
 
-/* The host launches a collective that runs beside kernels where the compute stream lets it begin. */
+/* Tells of a launch. The host launches a collective that runs beside kernels where the compute stream lets it begin. */
 static void tell_launch(const struct tsim_host_stream *host, const struct tsim_played *played, int32_t part,
                         tsim_operator_ended_fn ended, void *context) {
     if (host->is_there && played->host_s + played->later_host_s > 0)

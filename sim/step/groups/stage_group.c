@@ -457,7 +457,8 @@ bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task 
 
 /* ---- data stream: ZeRO-0 to 2 ---- */
 
-/* Gathers of all chunks in model order, then the reductions in the order in which backward passes release them. */
+/* Moves to the next bucket: gathers of all chunks in model order, then the reductions in the order in which backward
+ * passes release them. */
 static bool next_bucket(struct tsim_stage_group *group, struct tsim_task *task) {
     const struct tsim_step_plan *plan = group->plan;
     if (plan->gathers && plan->overlaps_gathers && group->gather_chunk < plan->schedule.chunks) {

@@ -1,6 +1,6 @@
-/* The tasks of a data-parallel collective: its own kernels where it has some, then what each group does, joined by
- * all replicas, in the order in which the software issues them; or message by message: its kernels, then for each part a GO to the stage
- * group's ranks, then the wait until all are done. */
+/* The tasks of a data-parallel collective: its own kernels where it has some, then what each group does, joined by all
+ * replicas, in the order in which the software issues them; or message by message: its kernels, then for each part a GO
+ * to the stage group's ranks, then the wait until all are done. */
 #include "step/groups/stage_group.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static void network_task(struct tsim_stage_group *group, enum tsim_stage_group_s
         link_demands(group, stream, collective, own, i, task);
 }
 
-/* Is it played in several tasks? */
+/* Returns whether it is played in several tasks. */
 static bool is_cut(const struct tsim_stage_group *group, const struct tsim_data_collective *collective) {
     return group->plan->is_stepped || collective->kernel_s > 0 || collective->n_groups > 1;
 }
@@ -97,7 +97,7 @@ static int64_t go_label(int64_t label) {
     return tsim_label(TSIM_TASK_GO, tsim_label_item(label), (int32_t)tsim_label_kind(label));
 }
 
-/* The next group's, which all parties join. */
+/* Makes the task of the next group, which all parties join. */
 static void group_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
     struct tsim_expanding *expanding = &group->expanding[stream];
     network_task(group, stream, expanding->collective, expanding->part, task);

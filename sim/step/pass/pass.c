@@ -29,11 +29,12 @@ struct walk {
 
 enum { MOST_ROWS = 2 * TSIM_MAX_OPS };
 
-/* Dispatch per node reaches this part of the links' rates: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
+/* The part of the links' rates that dispatch per node reaches: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
  * (tests/unit/test_dispatch_measured.c). */
 #define PER_NODE_LINK_FRAC 0.85
-/* It holds so many compute units (DeepSeek-AI 2024, section 3.2.2; Megatron-Core's moe_deepep_num_sms), and between nodes
- * copies go through a buffer on each side, which doubles what is read and written (DeepEP, csrc/kernels/internode.cu). */
+/* It holds so many compute units (DeepSeek-AI 2024, section 3.2.2; Megatron-Core's moe_deepep_num_sms), and between
+ * nodes copies go through a buffer on each side, which doubles what is read and written (DeepEP,
+ * csrc/kernels/internode.cu). */
 #define PER_NODE_UNITS 20
 #define PER_NODE_STAGED 2
 
@@ -114,7 +115,7 @@ static bool is_product(const struct tsim_op *op) {
     return op->kind == TSIM_OP_GEMM || op->kind == TSIM_OP_FLASH;
 }
 
-/* Is the operator left out of this kind of pass? */
+/* Returns whether the operator is left out of this kind of pass. */
 static bool is_elsewhere(const struct walk *w, const struct tsim_op *op) {
     return (w->kind == TSIM_PASS_INPUT_GRADIENT && op->is_weight_gradient) ||
            (w->kind == TSIM_PASS_WEIGHT_GRADIENT && !op->is_weight_gradient);
@@ -170,7 +171,8 @@ struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *sc) {
     return (struct tsim_pass_launches){each_s, software->launch_blocking ? 0 : QUEUED_LAUNCHES * each_s};
 }
 
-/* The weight gradient of the product, where it is there, goes behind the exchange at `at`, whose rows do not wait for it. */
+/* The weight gradient of the product, where it is there, goes behind the exchange at `at`, whose rows do not wait for
+ * it. */
 static void delay_weight_gradient(struct tsim_op_list *list, int32_t product, int32_t at) {
     struct tsim_op delayed[TSIM_MAX_OPS];
     int32_t n = 0, to = product;
@@ -270,7 +272,7 @@ static void average_lengths(struct walk *w, operators_fn operators, enum tsim_pa
     }
 }
 
-/* The list lives as long as its rows. */
+/* Walks over the operators; the list lives as long as its rows. */
 static void walk_operators(struct walk *w, operators_fn operators, enum tsim_part part, int64_t at,
                            struct tsim_op_list *list) {
     int32_t first = w->n_rows;
@@ -464,7 +466,7 @@ static tsim_tick counted(tsim_tick at) {
     return at < TSIM_LAST_TICK ? at : TSIM_LAST_TICK;
 }
 
-/* An entry's time on the compute stream; of a collective beside kernels what it exposes. */
+/* Returns an entry's time on the compute stream; for a collective beside kernels what it exposes. */
 static tsim_tick alone(const struct tsim_played *played, const double *exposed_frac) {
     switch (played->kind) {
     case TSIM_PLAYED_KERNEL:

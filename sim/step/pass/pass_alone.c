@@ -89,7 +89,7 @@ static void expose(struct alone *a, const struct tsim_played *collective, tsim_t
         a->exposed_s[collective->row] += tsim_engine_seconds(a->engine, ticks);
 }
 
-/* A collective exposes what it slows the kernel beside it by. */
+/* Adds to what a collective exposes the time by which it slows the kernel beside it. */
 static void expose_beside(struct alone *a, tsim_tick begin, tsim_tick ticks) {
     enum tsim_axis axis = ticks > 0 ? tsim_communicators_beside(a->communicators, begin) : TSIM_N_AXES;
     if (axis == TSIM_N_AXES)
@@ -166,7 +166,7 @@ static void play(struct alone *a, double tick_s, const struct tsim_cluster *clus
     tsim_engine_release(a->engine);
 }
 
-/* No longer than one after another. */
+/* Returns the time of all entries one after another, which is the longest possible. */
 static double longest_s(const struct tsim_pass_program *program, double slowdown) {
     double sum_s = 0;
     for (int32_t i = 0; i < program->n; i++) {

@@ -44,7 +44,7 @@ static void put_wait(struct tsim_pass_builder *b, enum tsim_axis axis, int32_t c
     put(b, TSIM_PLAYED_WAIT, axis)->count = count;
 }
 
-/* One of so many equal pieces of a kernel. */
+/* Puts one of so many equal pieces of a kernel. */
 static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_operator *row, double n_pieces) {
     double n_launches = fmax(fmax(row->op->kernels, row->op->launches), 1), others_frac = 1 - 1 / n_launches;
     double later_host_s = fmin(b->host_s, row->host_s * others_frac);
@@ -65,7 +65,7 @@ static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_opera
     b->last_kernel = row->op;
 }
 
-/* One of so many equal pieces of a collective. */
+/* Puts one of so many equal pieces of a collective. */
 static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim_played_kind kind,
                                           const struct tsim_pass_operator *row, double n_pieces) {
     bool is_of_compute = kind == TSIM_PLAYED_COLLECTIVE;

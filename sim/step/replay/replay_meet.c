@@ -13,7 +13,7 @@ static struct tsim_place place(const struct tsim_replay_member *member) {
     return (struct tsim_place){member->execution->file, 0, 0};
 }
 
-/* NULL: not traced. */
+/* Returns the rank's member; NULL if it is not traced. */
 static struct tsim_replay_member *member_of(const struct tsim_replay_run *run, int32_t rank) {
     return rank >= 0 && rank < run->topology->n_ranks ? run->by_rank[rank] : NULL;
 }
@@ -41,7 +41,7 @@ static enum tsim_status unknown_rank(struct tsim_replay_run *run, const struct t
     return TSIM_ERR_REFERENCE;
 }
 
-/* Ascending, each once; NULL after a mistake. */
+/* Returns the ranks ascending, each once; NULL after a mistake. */
 static const int32_t *ranks_of(struct tsim_replay_run *run, const struct tsim_replay_member *member,
                                const struct tsim_history_group *group, int32_t *n) {
     int32_t n_all = run->topology->n_ranks, n_given = group->n_ranks > 0 ? group->n_ranks : n_all;
@@ -137,7 +137,7 @@ static enum tsim_collective_op op_of(enum tsim_history_collective collective) {
     return OPS[collective];
 }
 
-/* nccl-tests' size, of what a rank puts in. */
+/* Returns nccl-tests' size from what a rank contributes. */
 static double size_of(enum tsim_history_collective collective, double bytes, int32_t n_ranks) {
     if (collective == TSIM_HISTORY_BARRIER)
         return BARRIER_BYTES;

@@ -147,7 +147,7 @@ static bool propose(struct tsim_arena *arena, const struct tsim_scenario *scenar
     return is_valid;
 }
 
-/* NAN where the rules refuse the value. */
+/* Runs with the changed value; the result is NAN if the rules refuse it. */
 static enum tsim_status run_changed(const struct tsim_scenario *scenario, const struct keys *keys,
                                     enum tsim_dimension dimension, double factor, double *time_s,
                                     struct tsim_diags *diags) {

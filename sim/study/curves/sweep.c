@@ -41,7 +41,7 @@ static size_t overrides_of(const struct bench *bench, int64_t position) {
     return n;
 }
 
-/* "FIELD: message (hint)" of the first error, on one line. */
+/* Sets the reason to "FIELD: message (hint)" of the first error, on one line. */
 static void set_reason(struct tsim_point *point, const struct tsim_diags *diags) {
     size_t i = 0;
     while (i < diags->n_items && diags->items[i].is_warning)
@@ -80,7 +80,7 @@ static void set_key(struct tsim_point *point, const struct tsim_sweep *sweep, co
     point->seed = seed_of(&hash);
 }
 
-/* The first error of a list, for another one that outlives it. */
+/* Copies the first error of a list to another one that outlives it. */
 static void copy_error(const struct tsim_diags *from, struct tsim_diags *to) {
     for (size_t i = 0; i < from->n_items; i++) {
         const struct tsim_diag *diag = &from->items[i];

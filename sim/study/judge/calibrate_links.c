@@ -128,7 +128,7 @@ static void choose_values(struct tsim_link_calibration *c, struct fit *fit) {
     }
 }
 
-/* values[]: in, where to start; out, the optimum. */
+/* Solves; values[] are the start, and afterwards the optimum. */
 static enum tsim_status solve(const struct fit *fit, double *values, double *low_95, double *high_95, const char *file,
                               struct tsim_diags *diags) {
     struct tsim_least_squares problem = {fit->calibration->n_rows, fit->n_values, relative_errors, (void *)(size_t)fit};
@@ -140,7 +140,7 @@ static enum tsim_status solve(const struct fit *fit, double *values, double *low
     return TSIM_ERR_INFEASIBLE;
 }
 
-/* Single sizes that something disturbed would pull all values. */
+/* Leaves out single sizes that something disturbed, which would pull all values. */
 static void leave_out(struct tsim_arena *arena, struct fit *fit, const double *values) {
     struct tsim_link_calibration *c = fit->calibration;
     double *errors = TSIM_NEW_ARRAY(arena, c->n_rows, double), *sorted = TSIM_NEW_ARRAY(arena, c->n_rows, double);

@@ -148,8 +148,9 @@ struct grouped { /* runs of a cell, or sources on a machine: their variance diff
     double times;  /* their variance over the common one */
 };
 
-/* Unknowns stand in the order of their numbers of runs, so that the equations stay sparse, with the mean last. `factor` is the
- * Cholesky factor of the equations' matrix, by columns; `rows` are the numbers of those that are not 0 in each. */
+/* Unknowns stand in the order of their numbers of runs, so that the equations stay sparse, with the mean last. `factor`
+ * is the Cholesky factor of the equations' matrix, by columns; `rows` are the numbers of those that are not 0 in
+ * each. */
 struct tsim_error_model {
     const struct tsim_error_sizes *sizes;
     struct effect *effects;
@@ -281,7 +282,7 @@ static void factorize(struct tsim_error_model *m) {
     }
 }
 
-/* x = L^-1 x */
+/* Computes x = L^-1 x. */
 static void forward(const struct tsim_error_model *m, double *x) {
     const size_t n = (size_t)m->n_unknowns;
     for (size_t k = 0; k < n; k++) {
@@ -295,7 +296,7 @@ static void forward(const struct tsim_error_model *m, double *x) {
     }
 }
 
-/* x = L^-T x */
+/* Computes x = L^-T x. */
 static void backward(const struct tsim_error_model *m, double *x) {
     const size_t n = (size_t)m->n_unknowns;
     for (size_t k = n; k-- > 0;) {
@@ -334,7 +335,7 @@ static void solve(struct tsim_error_model *m) {
     backward(m, m->solution);
 }
 
-/* x = L^-1 times the vector of the entries. */
+/* Computes x = L^-1 times the vector of the entries. */
 static void whiten(const struct tsim_error_model *m, const struct entry *entries, int n, double *x) {
     memset(x, 0, (size_t)m->n_unknowns * sizeof *x);
     for (int i = 0; i < n; i++)
@@ -356,7 +357,7 @@ static double left_over(const struct tsim_error_model *m, const struct equation 
     return error;
 }
 
-/* Mean square of an effect, given the runs. */
+/* Returns the mean square of an effect, given the runs. */
 static double square_of(const struct tsim_error_model *m, int32_t effect, double *x) {
     whiten(m, &(struct entry){effect, 1}, 1, x);
     return m->solution[effect] * m->solution[effect] + product(x, x, m->n_unknowns);

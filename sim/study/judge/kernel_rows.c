@@ -350,7 +350,7 @@ static enum tsim_status take_share(struct reading *r, const char *line) {
     if (!r->accelerator)
         TSIM_TRY(name_accelerator(r, line));
     TSIM_TRY(tsim_catalogue_load_accelerator(r->arena, r->accelerator, &a, r->diags));
-    /* Transformer Engine's choice (transformer_engine/pytorch/attention, get_attention_backend). */
+    /* Transformer Engine chooses in this way (transformer_engine/pytorch/attention, get_attention_backend). */
     const char *kernel = a->compute_capability >= 9 ? "cudnn" : "flash2";
     switch (tsim_kernel_share_line(r->arena, line, r->share_flops_per_s, r->accelerator, kernel, &text)) {
     case TSIM_SHARE_PASSED_OVER:

@@ -7,7 +7,7 @@ static const char BEGINNING[] = "op,shape,share_of_", END[] = "_tflops";
 const char TSIM_KERNEL_SHARES_COLUMNS[] =
     "accelerator,op,precision,batch,m,n,k,bytes,time_us,direction,sum,kernel,causal,repeats";
 
-/* Runs in a row of efficency_test. */
+/* The numbers of runs in a row in efficency_test. */
 enum { MATMUL_RUNS = 100, GROUP_RUNS = 50, ATTENTION_RUNS = 20 };
 
 bool tsim_kernel_shares_header(const char *line, double *flops_per_s) {

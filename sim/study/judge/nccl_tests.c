@@ -100,7 +100,7 @@ static char *without_label(char *line) {
     return digits > 0 && line[digits] == ':' ? line + digits + 1 : line;
 }
 
-/* "#  Rank  0 Group  0 Pid 204199 on  host device  0 [0x1b] NVIDIA ..." */
+/* Takes "#  Rank  0 Group  0 Pid 204199 on  host device  0 [0x1b] NVIDIA ...". */
 static void take_rank(struct reading *g, const char *line) {
     char host[256], device[256] = "";
     int rank;
@@ -123,7 +123,7 @@ static void take_comment(struct reading *g, const char *line, int at) {
     }
 }
 
-/* size count type [redop] [root] time algbw busbw ... */
+/* Takes the columns size count type [redop] [root] time algbw busbw ... */
 static void take_row(struct reading *g, char *line, int at) {
     enum { MOST = 12 };
     char *tokens[MOST], *rest = line;

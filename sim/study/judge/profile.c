@@ -261,8 +261,8 @@ static bool is_work(enum tsim_kernel_class class) {
     return class == TSIM_KERNEL_PRODUCT || class == TSIM_KERNEL_CONVOLUTION || class == TSIM_KERNEL_ATTENTION;
 }
 
-/* Marks steps from the end of an update to the end of the next. Other kernels that stand between those of an update belong to it, as
- * long as no work begins. */
+/* Marks steps from the end of an update to the end of the next. Other kernels that stand between those of an update
+ * belong to it, as long as no work begins. */
 static void mark_by_updates(struct tsim_profile_builder *b) {
     bool *updates = tsim_arena_alloc(b->arena, b->n_names * sizeof *updates);
     double begin_s = (double)NAN, end_s = (double)NAN; /* of the step; of the update that goes on, NAN: none does */
@@ -310,7 +310,7 @@ static int by_stream(const void *a, const void *b) {
     return (x->stream > y->stream) - (x->stream < y->stream);
 }
 
-/* Kernels of one stream run one after another: what they add up to fits into the step. */
+/* Checks that the kernels of each stream, which run one after another, fit into the step. */
 static void check_streams(struct tsim_profile_builder *b, const struct tsim_profile *p, struct tsim_diags *diags) {
     static const double ROUNDING_FRAC = 1e-3; /* of times that are whole microseconds */
     struct usage most = {-1, 0}, now = {-1, 0};
@@ -344,7 +344,7 @@ static void sum_up(struct tsim_profile_builder *b, struct tsim_profile *p) {
     p->exposed_s = p->busy_s - union_s(b, false) / p->n_steps;
 }
 
-/* Kernels in the order of their times, and what ran, by their places in it. */
+/* Keeps kernels in the order of their times, and what ran, by their places in it. */
 static void keep_events(struct tsim_profile_builder *b, struct tsim_profile *p) {
     struct tsim_profiled_kernel *events = TSIM_NEW_ARRAY(b->arena, b->n_events, struct tsim_profiled_kernel);
     uint32_t *places = TSIM_NEW_ARRAY(b->arena, b->n_names, uint32_t);

@@ -59,8 +59,8 @@ static bool read_steps(const struct tsim_store *store, struct tsim_profile_build
 
 /* ---- of ROCm ---- */
 
-/* rocprofv3 puts an id of the run behind the names of its tables; the first run with kernels counts, where several are merged. NULL:
- * there is no such table. */
+/* rocprofv3 puts an id of the run behind the names of its tables; the first run with kernels counts, where several are
+ * merged. NULL: there is no such table. */
 static const char *rocpd_run(struct tsim_arena *arena, const struct tsim_store *store) {
     static const char TABLE[] = "rocpd_kernel_dispatch";
     static const char GOOD[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -82,7 +82,8 @@ static const char *rocpd_run(struct tsim_arena *arena, const struct tsim_store *
     return run ? run : first;
 }
 
-/* Times are nanoseconds since the machine's start or 1970, where a double of seconds would round them: since the first kernel. */
+/* Times are nanoseconds since the machine's start or 1970, where a double of seconds would round them: since the first
+ * kernel. */
 static const char *read_rocpd(struct tsim_arena *arena, const struct tsim_store *store, const char *run,
                               struct tsim_profile_builder *builder) {
     const char *origin = tsim_arena_printf(arena, "(SELECT min(start) FROM \"rocpd_kernel_dispatch%s\")", run);
@@ -116,7 +117,7 @@ static const char *read_rpd(const struct tsim_store *store, struct tsim_profile_
     return is_read ? NULL : "rocpd_op";
 }
 
-/* The first rocprof's. */
+/* Reads the database of the first rocprof. */
 static const char *read_rocprof(const struct tsim_store *store, struct tsim_profile_builder *builder) {
     static const char KERNELS[] =
         "SELECT Name, \"dev-id\", BeginNs - (SELECT min(BeginNs) FROM OPS), EndNs - (SELECT min(BeginNs) FROM OPS), "

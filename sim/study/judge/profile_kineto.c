@@ -79,7 +79,7 @@ static bool read_string(struct reader *t, char *out, size_t size) {
     return true;
 }
 
-/* A number, true, false or null, also in quotes. */
+/* Reads a number, true, false or null, also in quotes. */
 static bool read_number(struct reader *t, double *value) {
     char text[64];
     size_t n = 0;
@@ -133,8 +133,8 @@ static bool read_index(struct reader *t, int64_t *value) {
     return true;
 }
 
-/* Reads `args` of an event: the device, the stream and the call, where it says them. Events that rocprof (of 2019 to 2024)
- * traced have no category; only those that ran on an accelerator have dev-id. */
+/* Reads `args` of an event: the device, the stream and the call, where it says them. Events that rocprof (of 2019 to
+ * 2024) traced have no category; only those that ran on an accelerator have dev-id. */
 static bool read_args(struct reader *t, struct fields *f) {
     if (peek(t) != '{')
         return skip_value(t, 1);
@@ -309,7 +309,7 @@ struct dispatch {
     int depth;
 };
 
-/* Members of a record, and of `dispatch_info` and {"handle": ...} in it. */
+/* Reads members of a record, and of `dispatch_info` and {"handle": ...} in it. */
 static bool read_dispatch_member(struct reader *t, const char *key, void *to) {
     static const char *const AGENTS[] = {"agent_id", "dst_agent_id", "handle"};
     struct dispatch *d = to;
@@ -424,7 +424,7 @@ static bool read_generator(struct reader *t) {
     return !t->is_own;
 }
 
-/* {"traceEvents": [...], ...}, the list alone, or {"rocprofiler-sdk-tool": [...]}. */
+/* Reads {"traceEvents": [...], ...}, the list alone, or {"rocprofiler-sdk-tool": [...]}. */
 static bool read_trace(struct reader *t) {
     if (peek(t) == '[')
         return read_events(t);

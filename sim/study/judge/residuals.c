@@ -29,7 +29,7 @@ static const char *splits_of(struct tsim_arena *arena, const struct tsim_paralle
     return *text ? text : "data";
 }
 
-/* Is the matrix rate that the products run at among the estimates that the scenario leans on? */
+/* Returns whether the matrix rate of the products is among the estimates on which the scenario relies. */
 static bool leans_on_rate(const struct tsim_scenario *s) {
     const char *precision = tsim_precision_name(s->training.precision);
     for (size_t i = 0; i < s->n_estimates; i++) {

@@ -224,12 +224,13 @@ static const char *reason_of(struct tsim_arena *arena, enum tsim_error_part part
     return NULL;
 }
 
-/* A kind of model that nobody has measured. Its models, and it with each software and on each machine, are unknown for it. */
+/* A kind of model that nobody has measured. Its models, and it with each software and on each machine, are unknown for
+ * it. */
 static bool is_new_kind(const struct tsim_error_of_run *error) {
     return error->part_variance[TSIM_ERROR_KIND] > 0 && error->n_runs[TSIM_ERROR_KIND] == 0;
 }
 
-/* Wider by it, and known of by few or none. */
+/* Returns whether the interval is wider by this part, which few or none have measured. */
 static bool is_reason(const struct tsim_error_of_run *error, enum tsim_error_part part) {
     if (is_new_kind(error) && (part == TSIM_ERROR_KIND || part == TSIM_ERROR_MODEL))
         return part == TSIM_ERROR_KIND;
@@ -241,7 +242,7 @@ static bool is_reason(const struct tsim_error_of_run *error, enum tsim_error_par
     return error->n_runs[part] <= (part >= TSIM_ERROR_COUNT ? 0 : FEW_WITH_IT);
 }
 
-/* The widest first. */
+/* Finds the reasons, the widest first. */
 static void find_reasons(struct tsim_arena *arena, const struct tsim_error_of_run *error,
                          const struct tsim_traits *traits, struct tsim_uncertainty *u) {
     bool is_said[TSIM_N_ERROR_PARTS] = {false};
@@ -266,7 +267,8 @@ const char *tsim_uncertainty_reasons(struct tsim_arena *arena, const struct tsim
     return text;
 }
 
-/* "90 % interval from 20 similar runs", "90 % interval without a similar run: no measured run on accelerators of AMD". */
+/* Returns "90 % interval from 20 similar runs", or "90 % interval without a similar run: no measured run on
+ * accelerators of AMD". */
 static const char *basis_of(struct tsim_arena *arena, const struct tsim_uncertainty *u) {
     const char *text = u->n_similar == 0 ? "90 % interval without a similar run"
                        : u->n_similar == 1

@@ -79,15 +79,15 @@ static void add_micro_batches(struct candidates *list) {
         add_number(list, "training.micro_batch_size", list->base->training.micro_batch_size * factor);
 }
 
-/* Smaller ones: more of them fill a pipeline better. */
+/* Adds smaller micro-batches, of which more fill a pipeline better. */
 static void add_small_micro_batch(struct candidates *list) {
     int64_t size = list->base->training.micro_batch_size;
     if (list->base->parallelism.pipeline > 1 && size % 2 == 0)
         add_number(list, "training.micro_batch_size", size / 2);
 }
 
-/* Matrix units for 16 bits, and half the traffic, where training is in 32; fewer launches where the accelerator waits for
- * those of fp8. */
+/* Matrix units for 16 bits, and half the traffic, where training is in 32; fewer launches where the accelerator waits
+ * for those of fp8. */
 static void add_precision(struct candidates *list, const struct tsim_result *result) {
     const struct tsim_scenario *sc = list->base;
     enum tsim_precision own = sc->training.precision;
@@ -175,7 +175,7 @@ static void add_experts(struct candidates *list) {
 
 /* ---- the input pipeline ---- */
 
-/* Twice as many again and again, up to the host's cores. */
+/* Adds twice as many workers again and again, up to the host's cores. */
 static void add_workers(struct candidates *list) {
     const struct tsim_data_spec *data = &list->base->data;
     int64_t cores = list->base->cluster.node->host_cores, most = cores > 0 ? cores : 4 * data->workers;
@@ -291,7 +291,7 @@ static void drop_needless_sets(struct candidates *list) {
             list->items[i].time_s = 0;
 }
 
-/* One line per setting: its best value. */
+/* Drops all lines of a setting except its best value. */
 static void drop_setting(struct candidates *list, const char *path) {
     for (int32_t i = 0; i < list->n; i++)
         if (strcmp(list->items[i].settings[0].path, path) == 0)
@@ -320,8 +320,8 @@ static void propose_all(struct candidates *list, struct tsim_arena *arena, const
     add_input(list, result);
 }
 
-/* Finds the best of those left, simulated as a run is; NULL: none gains enough. Who may be the best, by its bound and then by
- * its passes, is looked at more closely until it is. */
+/* Finds the best of those left, simulated as a run is; NULL: none gains enough. Who may be the best, by its bound and
+ * then by its passes, is looked at more closely until it is. */
 static const struct candidate *find_best(struct candidates *list, const struct tsim_result *result) {
     for (;;) {
         struct candidate *best = NULL;

@@ -154,8 +154,8 @@ static unsigned parts_of(const struct tsim_scenario *job, unsigned has) {
     return parts & has;
 }
 
-/* Every set of them, but those whose activations are within blocks that are recomputed whole, and attention alone, which is
- * what selective recomputation is. */
+/* Every set of them, but those whose activations are within blocks that are recomputed whole, and attention alone,
+ * which is what selective recomputation is. */
 static void add_parts(struct values *values, const struct tsim_scenario *job, unsigned has) {
     unsigned all = parts_of(job, has), blocks = all & (TSIM_RECOMPUTE_FFN | TSIM_RECOMPUTE_EXPERTS);
     for (unsigned set = all; set != 0; set = (set - 1) & all)
@@ -339,7 +339,7 @@ void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *jo
         .candidates = candidate, .n_candidates = 1, .n_points = candidate->n_points, .extent = extent};
 }
 
-/* Could another plan, or another number of accelerators, be without this mistake? */
+/* Returns whether another plan, or another number of accelerators, could be without this mistake. */
 static bool is_of_a_plan(const struct tsim_diag *diag) {
     static const char *const KEYS[] = {
         "parallelism",      "training.global_batch_size", "training.micro_batch_size", "training.recompute",
@@ -351,8 +351,8 @@ static bool is_of_a_plan(const struct tsim_diag *diag) {
     return false;
 }
 
-/* Tells mistakes that all plans of the job have, because they are its own: a search would only count its plans as not valid.
- * `overrides` has room for the plan that asks for least. */
+/* Tells mistakes that all plans of the job have, because they are its own: a search would only count its plans as not
+ * valid. `overrides` has room for the plan that asks for least. */
 static enum tsim_status check_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                   struct tsim_override *overrides, size_t n, struct tsim_diags *diags) {
     const struct tsim_scenario *unused;
@@ -451,8 +451,8 @@ static bool is_own_schedule(const struct tsim_plan_candidate *candidate, const s
     return played == choice->value[TSIM_PLAN_SCHEDULE] || !has_value(&candidate->axes[TSIM_PLAN_SCHEDULE], played);
 }
 
-/* Balanced stages stand for those that have no even split, and refine those of one chunk that have, unless they are asked
- * for. */
+/* Balanced stages stand for those that have no even split, and refine those of one chunk that have, unless they are
+ * asked for. */
 static bool is_own_split(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
                          size_t layers_at) {
     int64_t layers = candidate->job->model->layers, ends, others;

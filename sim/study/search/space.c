@@ -153,7 +153,7 @@ static bool check_list(struct builder *b, const struct tsim_value *value, const 
     return false;
 }
 
-/* The lists of a mapping, side by side: choice i sets every key to its i-th value. */
+/* Adds the lists of a mapping side by side: choice i sets every key to its i-th value. */
 static void add_zip(struct builder *b, const struct tsim_value *mapping, const char *field) {
     if (mapping->kind != TSIM_VALUE_MAPPING || mapping->n_items == 0) {
         tsim_diag_hint(
@@ -303,7 +303,7 @@ static bool word_error(struct builder *b, const char *option, const char *word, 
     return false;
 }
 
-/* "PATH=A,B,..." as a key with a list. */
+/* Reads "PATH=A,B,..." as a key with a list. */
 static bool read_word(struct builder *b, const char *option, const char *word, struct tsim_pair *pair) {
     const char *equals = strchr(word, '=');
     if (!equals || equals == word || !equals[1])

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Models of tens of billions of parameters had about this: GPT-3 3.2 M tokens (Brown et al. 2020), Llama 2 4 M
+/* Models of tens of billions of parameters had about this batch: GPT-3 3.2 M tokens (Brown et al. 2020), Llama 2 4 M
  * (Touvron et al. 2023). */
 #define BATCH_TOKENS 4194304
 #define BATCH_SAMPLES_EACH 32 /* a CNN or MLP takes so many on each accelerator (He et al. 2016: 256 on 8) */
@@ -71,7 +71,7 @@ static int64_t batch_of(const struct tsim_scenario *job) {
     return n * ((samples + n - 1) / n > 0 ? (samples + n - 1) / n : 1);
 }
 
-/* Two significant digits: "140 G". */
+/* Returns two significant digits: "140 G". */
 static const char *tokens_text(struct tsim_arena *arena, double tokens) {
     double digit = pow(10, floor(log10(tokens)) - 1);
     double rounded = floor(tokens / digit + 0.5) * digit;
