@@ -130,6 +130,13 @@ struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement
     return shape_of(placement, base_of(placement, rank, axes), axes);
 }
 
+bool tsim_placement_leads(const struct tsim_placement *placement, int32_t rank, unsigned axes) {
+    for (int axis = 0; axis < TSIM_N_AXES; axis++)
+        if (axes & 1u << axis && rank / placement->stride[axis] % placement->size[axis] != 0)
+            return false;
+    return true;
+}
+
 int32_t tsim_placement_ranks(const struct tsim_placement *placement, int32_t rank, unsigned axes, int32_t *ranks) {
     struct walk walk = {.placement = placement, .axes = axes};
     int32_t base = base_of(placement, rank, axes), n = 0;

@@ -79,10 +79,10 @@ static double find_load(const struct check *c, struct tsim_arena *arena, enum ts
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)request.group.n_ranks, int32_t);
     tsim_collective_cost(c->cluster, &request, &cost);
     for (int32_t rank = 0; rank < c->placement->n_ranks; rank++) {
+        if (!tsim_placement_leads(c->placement, rank, axes))
+            continue;
         int32_t n = tsim_placement_ranks(c->placement, rank, axes, ranks);
         struct tsim_pattern pattern;
-        if (ranks[0] != rank)
-            continue;
         tsim_pattern_build(&pattern, t, ranks, n, &request);
         tsim_pattern_link_bytes(&pattern, link_bytes);
         tsim_pattern_release(&pattern);

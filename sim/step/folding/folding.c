@@ -125,6 +125,10 @@ static const struct edge EDGES[] = {{TSIM_AXIS_PIPELINE, 1},
                                     {TSIM_AXIS_EXPERT, 1}};
 enum { N_EDGES = sizeof EDGES / sizeof EDGES[0] };
 
+static bool is_there(const struct tsim_placement *placement, int edge) {
+    return placement->size[EDGES[edge].axis] > 1;
+}
+
 static void route_edge(const struct loads *loads, int32_t rank, int edge, struct tsim_route *route) {
     const struct tsim_placement *placement = loads->placement;
     enum tsim_axis axis = EDGES[edge].axis;
@@ -144,6 +148,8 @@ static void add_messages(struct loads *loads) {
     for (int32_t rank = 0; rank < loads->topology->n_ranks; rank++)
         for (int edge = 0; edge < N_EDGES; edge++) {
             struct tsim_route route;
+            if (!is_there(loads->placement, edge))
+                continue;
             route_edge(loads, rank, edge, &route);
             uint64_t whose = (uint64_t)in_first_replica(loads->placement, rank) * N_EDGES + (uint64_t)edge;
             struct tsim_random mixed;
@@ -158,8 +164,10 @@ static void add_data_collectives(struct loads *loads) {
     const unsigned axes = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
     int32_t n_ranks = loads->topology->n_ranks, *ranks = TSIM_NEW_ARRAY(&loads->arena, (size_t)n_ranks, int32_t);
     for (int32_t rank = 0; rank < n_ranks; rank++) {
+        if (!tsim_placement_leads(loads->placement, rank, axes))
+            continue;
         int32_t n = tsim_placement_ranks(loads->placement, rank, axes, ranks);
-        if (n <= 1 || ranks[0] != rank)
+        if (n == 1)
             continue;
         struct tsim_collective_request request = {.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
         struct tsim_pattern pattern;
@@ -228,6 +236,8 @@ static bool replicas_are_alike(const struct tsim_scenario *scenario, const struc
     for (int32_t rank = 0; rank < placement->n_ranks && are_alike; rank++)
         for (int edge = 0; edge < N_EDGES && are_alike; edge++) {
             struct tsim_route own, its;
+            if (!is_there(placement, edge))
+                continue;
             route_edge(&loads, rank, edge, &own);
             route_edge(&loads, in_first_replica(placement, rank), edge, &its);
             are_alike = meets_the_same(&loads, &own, &its) && !(has_slow && may_be_short(loads.topology, &own));

@@ -201,8 +201,10 @@ static void cross_groups(const struct tsim_step_links *step_links, struct tsim_a
                          int whose) {
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
+        if (!tsim_placement_leads(placement, rank, axes))
+            continue;
         int32_t n = tsim_placement_ranks(placement, rank, axes, ranks);
-        if (n > 1 && ranks[0] == rank)
+        if (n > 1)
             cross_group(step_links, arena, placement, stage_groups, ranks, n, whose);
     }
 }
