@@ -1,5 +1,6 @@
 #include "config/draft/scenario_draft.h"
 #include "config/files/catalogue_read.h"
+#include "config/files/known_sizes.h"
 
 #include <string.h>
 
@@ -31,8 +32,9 @@ static bool is_as_before(const struct tsim_draft *draft, const struct tsim_value
 
 static void read_model(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_draft *draft = field;
-    draft->scenario.model =
-        is_as_before(draft, value, path) ? draft->base->model : tsim_model_read(reader, value, path);
+    draft->scenario.model = is_as_before(draft, value, path)
+                                ? draft->base->model
+                                : tsim_model_read(reader, tsim_model_completed(reader, value, path), path);
 }
 
 static void read_teacher(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
@@ -843,7 +845,8 @@ static const struct tsim_key SCENARIO_KEYS[] = {
      .help = "letters, digits, '-', '_', '.'"},
     {.key = "description", .kind = TSIM_KEY_STRING, .offset = AT(scenario.description), .help = "free text"},
     {CUSTOM_KEY("extends", read_extends, NULL, "another scenario, id or path, to take over keys from")},
-    {CUSTOM_KEY("model", read_model, write_model, "id, path or mapping: the network to train"), .is_required = true},
+    {CUSTOM_KEY("model", read_model, write_model, "id, path or mapping: the network to train; a mapping with the sizes of a model of the catalogue, and without "
+                "kind and schema, takes from it what it leaves out"), .is_required = true},
     {SECTION_KEY("cluster", &CLUSTER, "the machine: node, nodes, fabric"), .is_required = true},
     {CUSTOM_KEY("software", read_software, write_software,
                 "id, path or mapping: what the framework does; default: " DEFAULT_SOFTWARE
