@@ -3,6 +3,7 @@
  * Every program has arguments of its own; those that tsim does not know are named in one warning. */
 #include "import/launches/hf_script.h"
 
+#include "base/file_bytes.h"
 #include "config/text/document.h"
 #include "import/launches/accelerate.h"
 #include "import/launches/hf_trainer.h"
@@ -311,6 +312,16 @@ static int64_t visible_devices(const char *text) {
     return n;
 }
 
+/* Does the script, or a program that it names, start a process for each accelerator? */
+static bool starts_several(struct tsim_recipe *r) {
+    static const char *const LAUNCHERS[] = {"torchrun", "torch.distributed", "deepspeed", "accelerate", "srun",
+                                            "mpirun",   "llamafactory",      "nproc",     "launch"};
+    for (size_t i = 0; i < sizeof LAUNCHERS / sizeof LAUNCHERS[0]; i++)
+        if (tsim_bytes_have(r->document->text, r->document->size, LAUNCHERS[i]))
+            return true;
+    return false;
+}
+
 /* Adds what deepspeed --include, accelerate launch --num_processes or CUDA_VISIBLE_DEVICES say of the machine. */
 void tsim_hf_script_world(struct tsim_recipe *r) {
     static const char *const INCLUDES[] = {"launcher.include", "launcher.i", NULL};
@@ -324,6 +335,12 @@ void tsim_hf_script_world(struct tsim_recipe *r) {
         tsim_recipe_add(r, include ? include->name : "CUDA_VISIBLE_DEVICES", "nproc_per_node",
                         tsim_value_new_scalar(r->arena, include ? include->value : &r->at_top,
                                               tsim_arena_printf(r->arena, "%lld", (long long)n)));
+    const struct tsim_setting *program = find(r, "program");
+    if (!each && n == 0 && program && !find(r, "num_processes") && !find(r, "nnodes") && !find(r, "num_machines") &&
+        !starts_several(r)) {
+        tsim_recipe_add(r, "one process", "nproc_per_node", tsim_value_new_scalar(r->arena, program->value, "1"));
+        n = 1;
+    }
     if ((each || n > 0) && !find(r, "nnodes") && !find(r, "num_machines"))
         tsim_recipe_add(r, each ? each->name : "one node", "nnodes",
                         tsim_value_new_scalar(r->arena, each ? each->value : &r->at_top, "1"));

@@ -33,7 +33,12 @@ static void split_name(struct tsim_arena *arena, const char *name, struct hub_na
     for (char *c = whole; *c; c++) /* phi-1_5 */
         if (*c == '_' && c > whole && isdigit((unsigned char)c[-1]) && isdigit((unsigned char)c[1]))
             *c = '.';
-    char *word = slash ? slash + 1 : whole, *rest = word;
+    char *word = slash ? slash + 1 : whole, *cached = strstr(whole, "models--"), *rest;
+    if (cached && (cached = strstr(cached + 8, "--"))) { /* the hub's cache: models--MAKER--NAME/snapshots/... */
+        word = cached + 2;
+        word[strcspn(word, "/")] = '\0';
+    }
+    rest = word;
     words->n = 0;
     for (char *part = strtok_r(word, "-_ ", &rest); part && words->n < MOST_WORDS;
          part = strtok_r(NULL, "-_ ", &rest)) {

@@ -636,6 +636,11 @@ static enum tsim_status read_command(struct tsim_recipe *r) {
                                          {"base_num_heads", "base_num_kv_heads"},
                                          {"scale", "global_parameter_scale"}}; /* of 2023 */
     TSIM_TRY(tsim_command_read(r, &COMMAND));
+    const struct tsim_setting *program = tsim_recipe_find(r, "program");
+    if (program && !strstr(tsim_setting_text(program), "train"))
+        tsim_diag_hint(tsim_recipe_error(r, program, "'%.80s' is no program that trains: its settings are elsewhere",
+                                         tsim_setting_text(program)),
+                       "the line that starts MaxText.train, or a log of it with its 'Config param' lines");
     for (size_t i = 0; i < sizeof OLD / sizeof OLD[0]; i++) {
         const struct tsim_setting *s = tsim_recipe_find(r, OLD[i][0]);
         if (s && !tsim_recipe_find(r, OLD[i][1]))

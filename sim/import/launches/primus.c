@@ -61,6 +61,8 @@ static bool is_of_primus(const char *key) {
         "disable_tensorboard", "disable_mlflow",  "disable_last_saving", "auto_continue_train",
         "primus_turbo",        "pp_warmup",       "dump_pp_data",        "disable_profiler_activity_cpu",
         "torch_profiler_",     "mlflow_"};
+    if (TSIM_IS_ONE_OF(key, "primus_turbo.enable_attention_float8", "primus_turbo.use_moe_fp8"))
+        return false;
     for (size_t i = 0; i < sizeof BEGINNINGS / sizeof BEGINNINGS[0]; i++)
         if (strncmp(key, BEGINNINGS[i], strlen(BEGINNINGS[i])) == 0)
             return true;

@@ -68,6 +68,8 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("float8.recipe_name float8.scaling_type_*", "how fp8 values are scaled"),
     SPEED("float8.filter_fqns=*.*", "products of a layer that are left in 16 bits"),
     SPEED("float8.filter_fqns=auto_*", "products that are left in 16 bits"),
+    NOTHING("primus_turbo.enable_attention_float8=[Ff]alse primus_turbo.use_moe_fp8"),
+    SPEED("primus_turbo.enable_attention_float8", "attention in fp8"),
     NOTHING("float8.filter_fqns float8.enable_float8_linear float8.enable_fp8_linear float8.enable_fp8_gmm"),
     SPEED("float8.enable_fp8_fa float8.fp8_fa_*", "attention in fp8, which is in 16 bits here"),
     SPEED("float8.moe_fqns*", "which experts are in fp8"),
@@ -284,9 +286,10 @@ static bool has_converter(const struct tsim_setting *s, const char *word);
 /* Several presets in fp8 keep the comment of one in 16 bits: it means no machine that has no fp8. */
 static const struct tsim_setting *machine_of(struct reading *g) {
     const struct tsim_setting *machine = tsim_recipe_find(g->r, "preset.machine"),
-                              *low = tsim_recipe_find(g->r, "model.converters");
+                              *low = tsim_recipe_find(g->r, "model.converters"),
+                              *old = tsim_recipe_find(g->r, "float8.enable_float8_linear");
     const struct tsim_accelerator *named = NULL;
-    if (!machine || !has_converter(low, "float8"))
+    if (!machine || !(has_converter(low, "float8") || is_on(g, old)))
         return machine; /* the comment's, or that of Primus' folder */
     tsim_accelerator_named(g->r->arena, tsim_setting_text(machine), &named, g->r->diags);
     if (!named || named->peak_flops_per_s[TSIM_FP8] > 0)
@@ -300,8 +303,22 @@ static void put_cluster(struct reading *g) {
     int64_t least = times(times(ranks, g->replicate), g->shard > 0 ? g->shard : 1);
     const struct tsim_setting *gpus = tsim_recipe_find(g->r, "preset.gpus"), *machine = machine_of(g);
     int64_t preset = gpus ? tsim_setting_int(g->r, gpus, 1, 1000000) : 0;
-    struct tsim_setting nodes = {"comment", "nnodes", NULL, true, NULL};
-    if (preset >= 8 && preset % 8 == 0)
+    struct tsim_setting nodes = {"comment", "nnodes", NULL, true, NULL}, of_each = {"degrees", "each", NULL, true, NULL};
+    if (g->shard > 0 && preset > 0 && preset != least) { /* the degrees' product is the world; the comment is old */
+        tsim_recipe_note(g->r, gpus->name, gpus->value, "the degrees say how many accelerators there are");
+        preset = 0;
+    }
+    if (g->shard > 0 && preset == 0 && least > 8 && least % 8 != 0) { /* whole nodes, of fewer than eight */
+        int64_t of_node = 8;
+        while (least % of_node != 0)
+            of_node--;
+        const struct tsim_setting *shard = find(g, "data_parallel_shard_degree"),
+                                  *from = shard ? shard : find(g, "data_parallel_degree");
+        const struct tsim_value *at = from->value;
+        nodes.name = of_each.name = from->name;
+        nodes.value = tsim_value_new_scalar(g->r->arena, at, tsim_arena_printf(g->r->arena, "%lld", (long long)(least / of_node)));
+        of_each.value = tsim_value_new_scalar(g->r->arena, at, tsim_arena_printf(g->r->arena, "%lld", (long long)of_node));
+    } else if (preset >= 8 && preset % 8 == 0)
         nodes.value = tsim_value_new_scalar(g->r->arena, gpus->value,
                                             tsim_arena_printf(g->r->arena, "%lld", (long long)(preset / 8)));
     else if (preset > 0)
@@ -313,7 +330,12 @@ static void put_cluster(struct reading *g) {
         least = times(least, shards);
         least = least < 8 ? 8 : least;
     }
-    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, NULL, machine, least);
+    const int64_t copies = times(ranks, g->replicate);
+    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, of_each.value ? &of_each : NULL, machine, least);
+    if (g->world > 0 && g->world % copies != 0)
+        tsim_recipe_error(g->r, find(g, "data_parallel_replicate_degree"),
+                          "%lld accelerators are no multiple of the %lld that the degrees take", (long long)g->world,
+                          (long long)copies);
     if (preset > 0 || g->shard > 0)
         g->r->assumed_gpus = 0; /* the comment, or the degrees, say how many */
 }
@@ -340,6 +362,8 @@ static void put_batch(struct reading *g) {
     int64_t all = global ? tsim_setting_int(g->r, global, -1, INT64_C(1000000000000)) : -1;
     if (g->pipeline > 1 && parts && !micro)
         each = size / tsim_setting_int(g->r, parts, 1, 1000000);
+    else if (g->pipeline > 1 && !micro && tsim_recipe_find(g->r, "experimental.pipeline_parallel_degree"))
+        each = size / g->pipeline; /* until 2025 a batch had as many parts as the pipeline stages */
     else if (g->pipeline > 1)
         each = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 1;
     each = each > 0 ? each : 1;
@@ -417,6 +441,7 @@ static void put_precision(struct reading *g) {
     const struct tsim_setting *param = tsim_recipe_find(g->r, "training.mixed_precision_param"),
                               *reduce = tsim_recipe_find(g->r, "training.mixed_precision_reduce"),
                               *old = tsim_recipe_find(g->r, "float8.enable_float8_linear"),
+                              *experts = tsim_recipe_find(g->r, "primus_turbo.use_moe_fp8"),
                               *converters = tsim_recipe_find(g->r, "model.converters");
     const struct tsim_setting *kept = tsim_recipe_find(g->r, "training.dtype");
     bool is_fp32 = param && strcmp(tsim_setting_text(param), "float32") == 0;
@@ -427,6 +452,8 @@ static void put_precision(struct reading *g) {
                                                                                        : NULL;
     if (low && !has_blocks && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
         tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
+    if (low && experts && g->expert > 1 && !is_on(g, experts))
+        tsim_recipe_not_modelled(g->r, experts, "products of experts stay in 16 bits; here in fp8");
     if (kept && strcmp(tsim_setting_text(kept), "bfloat16") == 0) {
         tsim_recipe_put(g->r, "training.master_weights", kept, NULL, "false");
         tsim_recipe_put(g->r, "training.state_precision", kept, NULL, "bf16");
