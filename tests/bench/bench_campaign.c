@@ -1,5 +1,5 @@
-/* 1,000 replications of a run of 60 days on 16,384 H100s at the default failure rates, on one thread. A figure for
- * comparing side by side, no assertion. */
+/* Times 1,000 replications of a run of 60 days on 16,384 H100s at the default failure rates, on one thread. The figure
+ * is for comparing side by side, and nothing is asserted. */
 #include "campaign/replication.h"
 #include "support/campaign_job.h"
 #include "support/clock.h"

@@ -78,7 +78,7 @@ static void run_and_print(const char *name, struct system *system) {
     free(system->n_done);
 }
 
-/* Nothing but time passes. */
+/* Makes a task in which nothing but time passes. */
 static bool next_hold(void *context, int32_t stream, struct tsim_task *task) {
     struct system *system = context;
     int64_t k = system->n_done[stream]++;
@@ -92,7 +92,7 @@ static void use(struct tsim_task *task, int32_t resource, double work) {
     task->demands[0] = (struct tsim_demand){resource, 1};
 }
 
-/* Stream 0 computes on resource 0; its task k lets task k of stream 1, on resource 1, begin. */
+/* Makes stream 0 compute on resource 0; its task k lets task k of stream 1, on resource 1, begin. */
 static bool next_in_chain(void *context, int32_t stream, struct tsim_task *task) {
     struct system *system = context;
     int32_t k = (int32_t)system->n_done[stream]++;
@@ -111,7 +111,7 @@ static void bench_chain(void) {
     run_and_print("two streams, lone tasks, signals", &system);
 }
 
-/* Both streams on resource 0, never in step: every start and every end changes the other's rate. */
+/* Puts both streams on resource 0, never in step, so that every start and every end changes the other's rate. */
 static bool next_sharing(void *context, int32_t stream, struct tsim_task *task) {
     struct system *system = context;
     int64_t k = system->n_done[stream]++;
@@ -135,7 +135,7 @@ static bool next_in_ring(void *context, int32_t stream, struct tsim_task *task) 
     return k < system->n_tasks;
 }
 
-/* Every stream sends to one receiver, so every end re-rates all the others. */
+/* Makes every stream send to one receiver, so that every end re-rates all the others. */
 static bool next_incast(void *context, int32_t stream, struct tsim_task *task) {
     struct system *system = context;
     int64_t k = system->n_done[stream]++;

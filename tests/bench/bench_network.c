@@ -48,7 +48,7 @@ int main(void) {
     double few_s = bench("ring of 512, 64 nodes", 512, 8, TSIM_ALGORITHM_RING, &few);
     bench("hierarchical 8 x 512", 4096, 8, TSIM_ALGORITHM_HIERARCHICAL, &hierarchical);
     double many_s = bench("ring of 4096, 512 nodes", 4096, 8, TSIM_ALGORITHM_RING, &many);
-    /* the messages of a ring grow with the square of its ranks */
+    /* The messages of a ring grow with the square of its ranks. */
     double messages = log(many_s / few_s) / log((double)many / (double)few);
     printf("%-34s messages^%.2f, time per message ranks^%.2f\n", "ring of 512 to 4096, cost grows with", messages,
            log(many_s / (double)many / (few_s / (double)few)) / log(8));

@@ -30,7 +30,7 @@ static bool measure(const char *name, const char *file, bool is_exhaustive) {
     return is_good;
 }
 
-/* With an argument it runs the first alone. */
+/* Runs all searches, or with an argument the first alone. */
 int main(int argc, char **argv) {
     (void)argv;
     tsim_memory_keep(); /* as the command does */

@@ -1,4 +1,4 @@
-/* Execution traces: read, replayed on two nodes, written and read again. */
+/* Reads execution traces, replays them on two nodes, and writes and reads them again. */
 #include "fuzz/fuzz.h"
 #include "import/traces/chakra_file.h"
 #include "step/replay/replay.h"

@@ -1,4 +1,4 @@
-/* Files of measurements: nccl-tests' tables and JSON (and links fitted to them), calibration files of kernels,
+/* Reads files of measurements: nccl-tests' tables and JSON (and fits links to them), calibration files of kernels,
  * traces of PyTorch's profiler, tables and databases of rocprof and Nsight Systems. */
 #include "fuzz/fuzz.h"
 #include "study/judge/calibrate.h"

@@ -81,7 +81,7 @@ static int is_enough(void *unused) {
     return 1;
 }
 
-/* Without effect on other files, and in bounded time and memory. */
+/* Changes the database, without effect on other files, and in bounded time and memory. */
 static void change(const char *file, const uint8_t *data, size_t size) {
     enum { MOST_BYTES = 1 << 18, MOST_OPERATIONS = 200000 };
     sqlite3 *db;

@@ -1,7 +1,8 @@
-/* Laws of what to buy, over random goals among a few clusters: the first offer is not dominated by any other in chance, cost
- * and days; chances do not fall as the budget or the time grow; the same bytes come from one thread and from three. With
- * TSIM_CASES also over the whole catalogue: the choice is what simulating every plan of every machine finds. Prints its
- * seed (another one: TSIM_SEED in the environment); TSIM_CASES says how many goals are drawn, one for 120 of them (1). */
+/* Laws of what to buy, over random goals among a few clusters: the first offer is not dominated by any other in chance,
+ * cost and days; chances do not fall as the budget or the time grow; the same bytes come from one thread and from
+ * three. With TSIM_CASES also over the whole catalogue: the choice is what simulating every plan of every machine
+ * finds. Prints its seed (another one: TSIM_SEED in the environment); TSIM_CASES says how many goals are drawn, one for
+ * 120 of them (1). */
 #include "report/terminal/decision_output.h"
 #include "support/arena_rig.h"
 #include "support/random.h"
@@ -43,7 +44,7 @@ static struct tsim_decision decide(const struct goal *goal, int32_t n_threads) {
     return decision;
 }
 
-/* From hopeless to easy: about a day to ten on these clusters, and 10 to 40 k USD. */
+/* Draws a goal from hopeless to easy: about a day to ten on these clusters, and 10 to 40 k USD. */
 static struct goal random_goal(struct random_source *random) {
     struct goal goal = {exp(random_between(random, 0, 100) * 0.046 - 1),
                         exp(random_between(random, 0, 100) * 0.046 + 8)};
@@ -117,7 +118,8 @@ END_TEST
 
 /* ---- the catalogue ---- */
 
-/* A job that every plan of every machine can be simulated for: of a catalogue's model a few layers, or a small mixture. */
+/* A job that every plan of every machine can be simulated for: of a catalogue's model a few layers, or a small
+ * mixture. */
 static const char *const JOBS[] = {
     "model: {extends: llama2-7b, layers: 2}\ntraining: {global_batch_size: 64, tokens: 100 G}\n",
     "model: {extends: mixtral-8x7b, layers: 2}\ntraining: {global_batch_size: 32, sequence_length: 2048, tokens: 60 "
@@ -162,8 +164,8 @@ static size_t n_left_out(const struct tsim_decision *decision) {
     return n;
 }
 
-/* The choice is the one among the plans of all machines, each of them simulated: no machine that is left out for its peak
- * would win, and no plan that a bound excludes. */
+/* The choice is the one among the plans of all machines, each of them simulated: no machine that is left out for its
+ * peak would win, and no plan that a bound excludes. */
 START_TEST(the_search_finds_what_simulating_every_plan_finds) {
     struct random_source random = random_start(SEED);
     size_t left_out = 0;

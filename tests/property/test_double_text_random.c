@@ -9,7 +9,7 @@
 
 enum { N_CASES = 20000 };
 
-/* xorshift64* (Vigna 2016) */
+/* Returns the next number of xorshift64* (Vigna 2016). */
 static uint64_t next(uint64_t *state) {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -36,7 +36,7 @@ static void check(double value, uint64_t seed) {
                 text, expected);
 }
 
-/* Doubles of all bits: every exponent, subnormal ones, both signs. */
+/* Doubles of all bits read back: every exponent, subnormal ones, both signs. */
 START_TEST(any_bits) {
     uint64_t state = 42;
     for (int i = 0; i < N_CASES; i++) {

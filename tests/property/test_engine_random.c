@@ -38,7 +38,7 @@ struct system {
     int n_streams, n_tasks, n_resources; /* n_tasks: of each stream */
     double capacity[MAX_RESOURCES];
     struct task tasks[MAX_STREAMS][MAX_TASKS];
-    /* results */
+    /* These are results. */
     double begin_s[MAX_STREAMS][MAX_TASKS], end_s[MAX_STREAMS][MAX_TASKS];
     double flowed[MAX_RESOURCES];
 };

@@ -21,7 +21,7 @@ struct totals {
     double path_s, operators_s, exposed_s, activations_bytes;
 };
 
-/* Sums of the time columns of the tables, by the table's and the row's name. */
+/* Sums the time columns of the tables, by the table's and the row's name. */
 static void take(void *context, const struct tsim_figures *figures) {
     struct totals *totals = context;
     for (size_t i = 0; i < figures->n_cells; i += figures->n_columns)

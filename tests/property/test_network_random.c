@@ -117,7 +117,8 @@ static const struct tsim_scenario *load(const struct tsim_override *sets, size_t
     return tsim_scenario_load(&arena, file, sets, n_sets, &scenario, &diags) == TSIM_OK ? scenario : NULL;
 }
 
-/* Returns the step's time, or 0 where the scenario is refused, with a sentence that says why and one that says what would be right. */
+/* Returns the step's time, or 0 where the scenario is refused, with a sentence that says why and one that says what
+ * would be right. */
 static double step_with(const struct tsim_override *sets, size_t n_sets) {
     const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
     struct tsim_result result;
@@ -138,8 +139,8 @@ static double step_s(const char *network, const char *fold) {
     return step_with(sets, 2);
 }
 
-/* A collective takes so much of the compute units and of HBM from the passes beside it as kernels lose on what it leaves:
- * what is taken in a shorter time costs them a little more, so faster links can be slower by a few percent. */
+/* A collective takes so much of the compute units and of HBM from the passes beside it as kernels lose on what it
+ * leaves: what is taken in a shorter time costs them a little more, so faster links can be slower by a few percent. */
 static void check_senses(const struct tsim_scenario *scenario) {
     static const char LATENCY[] = "cluster.node.accelerator.efficiency.kernel_latency";
     if (!scenario->parallelism.balances) { /* else another split of the layers */
@@ -159,8 +160,8 @@ static void check_senses(const struct tsim_scenario *scenario) {
                   thick_s, drawn());
 }
 
-/* Along each axis all groups lie on as many nodes, with as many of them on each, and NICs serve as many ranks each. Where
- * not, one activity takes for all what the worst takes. */
+/* Along each axis all groups lie on as many nodes, with as many of them on each, and NICs serve as many ranks each.
+ * Where not, one activity takes for all what the worst takes. */
 static bool lies_alike(const struct tsim_scenario *scenario) {
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, scenario);
     if (cluster->nic_bytes_per_s > 0 && cluster->accelerators_per_node % tsim_nics_per_node(cluster) != 0)
@@ -202,7 +203,8 @@ static void check(struct outcomes *outcomes) {
         return;
     outcomes->n_compared++;
     outcomes->sum_of_differences += fabs(steps_s / fluid_s - 1);
-    /* two groups one after the other; a torus's collectives beside passes that know its links only together */
+    /* Two groups run one after another, or a torus's collectives run beside passes that know its links only
+     * together. */
     bool meets = scenario->cluster.fabric &&
                  (scenario->parallelism.expert > 1 || scenario->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS);
     ck_assert_msg(fabs(steps_s / fluid_s - 1) <= (meets ? 0.15 : 0.08), "%.6g fluid, %.6g message by message\n%s",
@@ -234,8 +236,8 @@ START_TEST(random_networks) {
 }
 END_TEST
 
-/* A fat tree or a dragonfly with adaptive routing, or nodes whose accelerators share PCIe switches, sockets or NICs: 16 to
- * 64 ranks. */
+/* A fat tree or a dragonfly with adaptive routing, or nodes whose accelerators share PCIe switches, sockets or NICs: 16
+ * to 64 ranks. */
 static void draw_shared(void) {
     FILE *out = fopen(file, "w");
     bool has_experts = between(0, 3) == 0;

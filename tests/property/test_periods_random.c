@@ -1,7 +1,7 @@
-/* Steps that leave out what repeats, over random plans with many micro-batches: every figure is that of the
- * step that goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. Who listens is
- * told the same tasks, also of the operators of one micro-batch alone. (A step to which somebody listens who needs events leaves nothing out.) Prints its seed;
- * TSIM_CASES says how many plans there are (10), and half as many of many chunks. */
+/* Steps that leave out what repeats, over random plans with many micro-batches: every figure is that of the step that
+ * goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. Who listens is told the
+ * same tasks, also of the operators of one micro-batch alone. (A step to which somebody listens who needs events leaves
+ * nothing out.) Prints its seed; TSIM_CASES says how many plans there are (10), and half as many of many chunks. */
 #include "step/program.h"
 #include "support/check_main.h"
 #include "support/random_plan.h"
@@ -73,7 +73,7 @@ static int by_stream(const void *a, const void *b) {
     return x->index < y->index ? -1 : 1;
 }
 
-/* Names what differs; NULL: nothing. */
+/* Returns what differs; NULL if nothing does. */
 static const char *difference(const struct heard_task *a, const struct heard_task *b, int64_t n_messages) {
     const struct tsim_step_task *s = &a->task, *t = &b->task;
     if (s->stage_group != t->stage_group || s->stream != t->stream || s->kind != t->kind || s->segment != t->segment ||

@@ -1,9 +1,9 @@
 /* Laws of searches for plans. Bounds: over random plans and networks, no step is shorter than its bounds and none takes
- * less energy. Searches: over random small spaces, with refinements that some software can run, what branch and bound finds (the best, their order, the front) is
- * what simulating every plan finds, with one thread and with three, for several objectives and under limits, among one
- * cluster or two; and of a cluster without a plan what is said of its nearest one is reached by none. Prints its seed
- * (another one: TSIM_SEED in the environment); TSIM_CASES says how many plans are drawn (30
- * for bounds, with operators but each fifth; 50 for searches), and a tenth as many spaces. */
+ * less energy. Searches: over random small spaces, with refinements that some software can run, what branch and bound
+ * finds (the best, their order, the front) is what simulating every plan finds, with one thread and with three, for
+ * several objectives and under limits, among one cluster or two; and of a cluster without a plan what is said of its
+ * nearest one is reached by none. Prints its seed (another one: TSIM_SEED in the environment); TSIM_CASES says how many
+ * plans are drawn (30 for bounds, with operators but each fifth; 50 for searches), and a tenth as many spaces. */
 #include "run/run.h"
 #include "study/search/plan.h"
 #include "support/check_main.h"
@@ -117,7 +117,7 @@ static struct tsim_plan_result find(struct tsim_arena *arena, const struct tsim_
 
 static int64_t n_pruned, n_simulated, n_unbounded, n_missed, n_refined;
 
-/* Three values of four, a different one missing each time, or the job's own. */
+/* Puts three values of four on the axis, a different one missing each time, or the job's own. */
 static void random_axis(struct random_source *random, int64_t first, int64_t values[4], struct tsim_plan_axis *axis) {
     int64_t missing = random_between(random, 0, 4);
     size_t n = 0;

@@ -73,7 +73,7 @@ static void ignore_task(void *context, const struct tsim_step_task *task) {
     (void)context, (void)task;
 }
 
-/* The scenario's own changes, then the plan's. */
+/* Lists the scenario's own changes, then the plan's. */
 static size_t overrides_of(struct tsim_arena *arena, const struct small_space *small, const char *set_json,
                            struct tsim_override *overrides) {
     size_t n = 0;

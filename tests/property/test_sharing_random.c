@@ -134,7 +134,7 @@ static void change_and_check(struct twin *twin, uint64_t seed) {
                     (unsigned long long)seed);
 }
 
-/* The living, in dense form. */
+/* The activities that live, in dense form. */
 struct dense {
     struct naive_system system;
     int who[MAX_ACTIVITIES];
@@ -179,7 +179,7 @@ static void shuffle(int *numbers, int count, struct random_source *random) {
     }
 }
 
-/* Units: of work (rates and bounds), of each resource (capacity and demands), of weights. */
+/* The units of work (rates and bounds), of each resource (capacity and demands), and of weights. */
 struct units {
     double work, weight, resource[MAX_RESOURCES];
 };

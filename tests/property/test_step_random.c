@@ -1,7 +1,7 @@
 /* Laws of a step over random plans: folded and unfolded runs agree, those message by message nearly, parts that are
- * joined with those that are played one by one; every rank's terms add up to the step, no term is negative, a rank is never
- * busy for longer than the step, what is sent arrives. Prints its seed; TSIM_CASES says how many plans are drawn for each
- * law (150). */
+ * joined with those that are played one by one; every rank's terms add up to the step, no term is negative, a rank is
+ * never busy for longer than the step, what is sent arrives. Prints its seed; TSIM_CASES says how many plans are drawn
+ * for each law (150). */
 #include "partition/memory.h"
 #include "step/program.h"
 #include "support/check_main.h"
@@ -70,7 +70,7 @@ static void check_laws(const struct tsim_step_simulation *s) {
     }
 }
 
-/* A rank's own links carry the same, folded or not, whether the engine shared them or only counted. */
+/* Checks that a rank's own links carry the same, folded or not, whether the engine shared them or only counted. */
 static void check_links(const struct tsim_step_simulation *folded, const struct tsim_step_simulation *unfolded, int i) {
     for (int32_t a = 0; a < folded->n_link_utilizations; a++) {
         const struct tsim_link_utilization *one = &folded->link_utilizations[a];
@@ -108,8 +108,8 @@ static struct tsim_step_simulation check_folding(struct tsim_arena *arena, struc
     return unfolded;
 }
 
-/* Operators and passes agree where nothing meets collectives of the passes: no message between stages, no collective of
- * the data-parallel group beside them. */
+/* Returns whether nothing meets collectives of the passes, so that operators and passes agree: no message between
+ * stages, no collective of the data-parallel group beside them. */
 static bool is_alone(const struct tsim_parallelism_spec *p) {
     bool overlaps = p->overlap.gradients || p->overlap.parameters;
     return p->pipeline == 1 && (!overlaps || (p->data == 1 && p->context == 1));
@@ -136,8 +136,8 @@ static void print_apart(const struct apart *apart, const char *what) {
            100 * apart->most);
 }
 
-/* Passes are not cut at exchanges of experts. Where a tied table is summed beside gradients of experts and of all else, one
- * of 2,000 plans is 9.3 % apart: without the table, without ranks of experts or without the overlap it is 0.1 %. */
+/* Passes are not cut at exchanges of experts. Where a tied table is summed beside gradients of experts and of all else,
+ * one of 2,000 plans is 9.3 % apart: without the table, without ranks of experts or without the overlap it is 0.1 %. */
 static double most_from_messages(const struct tsim_scenario *sc) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     bool meets_table = sc->model->tied_embeddings && p->pipeline > 1 && p->overlap.gradients;
@@ -190,7 +190,7 @@ START_TEST(random_plans) {
     print_apart(&all, "plans");
     ck_assert_double_le(all.sum / all.n, 0.0005);
     ck_assert_int_gt(n_alone, n_cases / 10);
-    /* they differ, seldom, in how collectives meet messages between stages */
+    /* They differ, seldom, in how collectives meet messages between stages. */
     ck_assert_double_le(sum_of_differences / n_cases, 0.0025);
     tsim_arena_release(&arena);
 }
@@ -277,10 +277,10 @@ END_TEST
 
 /* ---- hosts ---- */
 
-/* Hosts slower than some or most of the kernels, whose launches block, or go to a graph at once: a pass that is one task
- * is as long as its kernels and launches take one after another. Where nothing else meets them and nothing runs beside
- * kernels, it is the same to the tick. Passes whose kernels wait for the host and for gathered weights, or whose waits for
- * launches collectives make longer, are played by their operators. */
+/* Hosts slower than some or most of the kernels, whose launches block, or go to a graph at once: a pass that is one
+ * task is as long as its kernels and launches take one after another. Where nothing else meets them and nothing runs
+ * beside kernels, it is the same to the tick. Passes whose kernels wait for the host and for gathered weights, or whose
+ * waits for launches collectives make longer, are played by their operators. */
 START_TEST(random_hosts) {
     const int n_cases = (int)random_cases(N_CASES);
     struct random_source random = {SEED};
@@ -326,8 +326,9 @@ END_TEST
 
 /* ---- copies ---- */
 
-/* Activations and the optimizer in the host's memory, over slots that collectives and NICs share or not: folded and unfolded
- * agree, so do both levels of detail, terms add up, and a step takes no less than without, nor than what the slots have to carry. */
+/* Activations and the optimizer in the host's memory, over slots that collectives and NICs share or not: folded and
+ * unfolded agree, so do both levels of detail, terms add up, and a step takes no less than without, nor than what the
+ * slots have to carry. */
 START_TEST(random_copies) {
     const int n_cases = (int)random_cases(N_CASES);
     struct random_source random = {SEED};
@@ -388,8 +389,8 @@ static void ignore_task(void *context, const struct tsim_step_task *task) {
     (void)task;
 }
 
-/* Four times the replicas of a random plan. A third lies on a fat tree, of which every other is twice oversubscribed above eight
- * ports; some nodes share four NICs; others' traffic is on the NICs of some. */
+/* Four times the replicas of a random plan. A third lies on a fat tree, of which every other is twice oversubscribed
+ * above eight ports; some nodes share four NICs; others' traffic is on the NICs of some. */
 static void random_cluster(struct random_source *random, struct example *e) {
     static const struct tsim_tier EVEN = {.ports = 8, .oversubscription = 1},
                                   UNEVEN = {.ports = 8, .oversubscription = 2};
@@ -411,7 +412,7 @@ static void random_cluster(struct random_source *random, struct example *e) {
     example_finish(e);
 }
 
-/* Up to three accelerators, or a whole node, or stragglers drawn at random. */
+/* Slows up to three accelerators or a whole node, or draws stragglers at random. */
 static void slow_some(struct random_source *random, struct tsim_scenario *sc, struct tsim_degraded *slow) {
     static const double RATES[] = {0.5, 0.8, 0.8, 0.95};
     int32_t n = random_between(random, 0, 3), per_node = (int32_t)sc->cluster.accelerators_per_node;
@@ -428,8 +429,8 @@ static void slow_some(struct random_source *random, struct tsim_scenario *sc, st
     sc->simulation.seed = random_between(random, 0, 1000);
 }
 
-/* Replicas that are as fast as each other are one: each stage group that is simulated by itself has the times of the one
- * that stands for it, and all accelerators are counted. */
+/* Replicas that are as fast as each other are one: each stage group that is simulated by itself has the times of the
+ * one that stands for it, and all accelerators are counted. */
 START_TEST(slow_accelerators) {
     struct random_source random = {SEED + 2};
     struct tsim_arena arena;

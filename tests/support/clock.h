@@ -1,4 +1,4 @@
-/* Benchmarks measure this: wall time, time of the processor over all threads, and the most memory so far. */
+/* Measures wall time, the processor's time over all threads, and the most memory so far, for benchmarks. */
 #ifndef TSIM_TESTS_SUPPORT_CLOCK_H
 #define TSIM_TESTS_SUPPORT_CLOCK_H
 

@@ -13,7 +13,7 @@
 
 enum { MAX_STREAMS = 8, MAX_TASKS = 8 };
 
-/* A program that plays its tasks one after the other. */
+/* A program that plays its tasks one after another. */
 struct script {
     struct tsim_task tasks[MAX_TASKS];
     int32_t n_tasks, n_played;

@@ -39,7 +39,8 @@ void script_end(struct script *script);
 
 int32_t script_stream(struct script *script);
 
-/* Appends a task to the stream: of latency and work alone, with a demand of 1 on a resource, or a party of a join. */
+/* Appends a task to the stream: one of latency and work alone, with a demand of 1 on a resource, or a party of a
+ * join. */
 struct script_step *script_step(struct script *script, int32_t stream, double work, tsim_tick latency);
 struct script_step *script_flow(struct script *script, int32_t stream, double work, tsim_tick latency,
                                 int32_t resource);

@@ -19,7 +19,7 @@ static const struct {
     {"energy.region", TSIM_CATALOGUE_REGIONS},  {"generation.software", TSIM_CATALOGUE_SOFTWARE},
 };
 
-/* Lists of mappings. */
+/* The keys whose values are lists of mappings. */
 static const char *const LISTS[] = {"cluster.degraded",    "cluster.background", "cluster.fabric.tiers",
                                     "model.tables",        "model.list",         "model.pattern",
                                     "model.discriminator", "training.stages"};

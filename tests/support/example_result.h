@@ -1,4 +1,5 @@
-/* A prediction filled by hand over the example scenario: round numbers, terms that add up, every list with rows. */
+/* Makes a prediction by hand over the example scenario, with round numbers, terms that add up, and rows in every
+ * list. */
 #ifndef TSIM_TESTS_SUPPORT_EXAMPLE_RESULT_H
 #define TSIM_TESTS_SUPPORT_EXAMPLE_RESULT_H
 

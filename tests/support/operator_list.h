@@ -1,4 +1,4 @@
-/* Questions to a list of operators: sums over it, and one of it by its name. */
+/* Answers questions about a list of operators: sums over it, and one of it by its name. */
 #ifndef TSIM_TESTS_SUPPORT_OPERATOR_LIST_H
 #define TSIM_TESTS_SUPPORT_OPERATOR_LIST_H
 
@@ -22,7 +22,7 @@ static inline double sum_collective(const struct tsim_op_list *list, enum tsim_o
     return bytes;
 }
 
-/* The first of that name, or NULL. */
+/* Returns the first of that name, or NULL. */
 static inline const struct tsim_op *seek(const struct tsim_op_list *list, const char *name) {
     for (int32_t i = 0; i < list->n; i++)
         if (strcmp(list->ops[i].name, name) == 0)

@@ -1,5 +1,5 @@
-/* random.h - the tests' own random numbers (splitmix64: Steele, Lea, Flood 2014): small, seeded, the same everywhere.
- */
+/* random.h - the tests' own random numbers (splitmix64: Steele, Lea, Flood 2014), which are small, seeded and the same
+ * everywhere. */
 #ifndef TSIM_TESTS_SUPPORT_RANDOM_H
 #define TSIM_TESTS_SUPPORT_RANDOM_H
 
@@ -28,14 +28,15 @@ static inline int32_t random_between(struct random_source *source, int32_t low, 
     return low + (int32_t)(random_u64(source) % (uint64_t)((int64_t)high - low + 1));
 }
 
-/* Returns how many random cases a test tries: TSIM_CASES in the environment, which `make check` sets to many, or `usual`. */
+/* Returns how many random cases a test tries: TSIM_CASES in the environment, which `make check` sets to many, or
+ * `usual`. */
 static inline long random_cases(long usual) {
     const char *cases = getenv("TSIM_CASES");
     return cases ? strtol(cases, NULL, 10) : usual;
 }
 
-/* From where the random numbers of a test begin: TSIM_SEED in the environment, or `usual`. Says so, for a failure to be
- * repeated. */
+/* Returns where the random numbers of a test begin: TSIM_SEED in the environment, or `usual`. It prints that, so that a
+ * failure can be repeated. */
 static inline struct random_source random_start(uint64_t usual) {
     const char *seed = getenv("TSIM_SEED");
     struct random_source source = {seed ? strtoull(seed, NULL, 10) : usual};

@@ -1,4 +1,4 @@
-/* The order of a pipeline stage as text, as the papers' figures show it. */
+/* Writes the order of a pipeline stage as text, as the papers' figures show it. */
 #ifndef TSIM_TESTS_SUPPORT_SCHEDULE_ORDER_H
 #define TSIM_TESTS_SUPPORT_SCHEDULE_ORDER_H
 

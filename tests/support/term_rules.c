@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Sums and products of doubles, over at most some hundred parts. */
+/* The rounding of sums and products of doubles, over at most some hundred parts. */
 #define ROUNDING 1e-12
 
 void expect_term_rules(const struct tsim_term *term) {

@@ -28,8 +28,8 @@ static void init(unsigned targets) {
     e.scenario.training.adapter = (struct tsim_adapter_spec){.kind = TSIM_ADAPTER_LORA, .rank = 16, .targets = targets};
 }
 
-/* One for what is joined: r (h + 2 h) of queries, keys and values, r (h + h), r (h + 2 f), r (f + h). Each its own: queries
- * r (h + h), keys and values r (h + h / 2) each, gate and up r (h + f) each. Tensor ranks have a part each. */
+/* One for what is joined: r (h + 2 h) of queries, keys and values, r (h + h), r (h + 2 f), r (f + h). Each its own:
+ * queries r (h + h), keys and values r (h + h / 2) each, gate and up r (h + f) each. Tensor ranks have a part each. */
 START_TEST(parameters) {
     const double joined = R * (3 * H + 2 * H + H + 2 * F + F + H),
                  separate = R * (2 * H + 2 * 1.5 * H + 2 * H + 2 * (H + F) + F + H);
@@ -53,8 +53,8 @@ static double weight_gradient_flops(const struct tsim_op_list *list) {
     return flops;
 }
 
-/* Forward 2 FLOPs a token and parameter more. Backward products of frozen weights are half of those of trained ones, the
- * adapters' are whole; nothing else has a gradient: the embedding, norms, biases. */
+/* Forward 2 FLOPs a token and parameter more. Backward products of frozen weights are half of those of trained ones,
+ * the adapters' are whole; nothing else has a gradient: the embedding, norms, biases. */
 START_TEST(operators) {
     struct tsim_op_list with, without;
     const double tokens = 1024;
@@ -107,8 +107,8 @@ START_TEST(quantized_base) {
 }
 END_TEST
 
-/* A head that takes 128 tokens at a time reads its weight, or restores it, for each of eight pieces; trained, it writes as
- * many gradients and adds all but one of them. */
+/* A head that takes 128 tokens at a time reads its weight, or restores it, for each of eight pieces; trained, it writes
+ * as many gradients and adds all but one of them. */
 START_TEST(head_in_pieces) {
     struct tsim_op_list whole, pieces;
     const double vocab = 32768, t = 1024;
@@ -180,8 +180,9 @@ START_TEST(kept) {
 END_TEST
 
 /* Adapters of one product that share what is dropped out keep one copy of it, in place of the product's input; a frozen
- * weight needs none. Quantized products of bitsandbytes keep theirs as well, the graph of the micro-batch before another
- * (inputs of queries, of the result, of gate and up, and down), and the head's weight comes back twice, in fp16 and bf16. */
+ * weight needs none. Quantized products of bitsandbytes keep theirs as well, the graph of the micro-batch before
+ * another (inputs of queries, of the result, of gate and up, and down), and the head's weight comes back twice, in fp16
+ * and bf16. */
 START_TEST(kept_by_quantized) {
     const double t = 1024, e16 = 2, vocab = 32768, layers = 8;
     struct tsim_stage_memory before, after;
@@ -213,8 +214,9 @@ START_TEST(kept_by_quantized) {
 }
 END_TEST
 
-/* Written out, a gated block keeps the activated gate, an RMS norm its input in fp32 and, trained, what its scale multiplies,
- * and attention its keys and values for each query head; rotated beside the whole of one product where there are as many. */
+/* Written out, a gated block keeps the activated gate, an RMS norm its input in fp32 and, trained, what its scale
+ * multiplies, and attention its keys and values for each query head; rotated beside the whole of one product where
+ * there are as many. */
 START_TEST(kept_by_eager) {
     const double t = 1024;
     init(ALL);
@@ -236,7 +238,8 @@ START_TEST(kept_by_eager) {
 END_TEST
 
 /* Dropout behind has a mask of the result's width, and none before; frozen weights of fp8 are kept once, and transposed
- * for each backward product before Blackwell. Where A x is scaled the result is only added: read twice, written once. */
+ * for each backward product before Blackwell. Where A x is scaled the result is only added: read twice, written
+ * once. */
 START_TEST(variants) {
     struct tsim_op_list list;
     const double t = 1024;
@@ -262,7 +265,7 @@ START_TEST(variants) {
 }
 END_TEST
 
-/* 4 of a frozen parameter, 6 of an adapter's, and attention as ever. */
+/* A frozen parameter counts 4, an adapter's 6, and attention as ever. */
 START_TEST(model_flops) {
     init(ALL);
     double n = tsim_model_active_parameters(&e.model), whole = tsim_model_flops_per_token(&e.model, 1024, 1024),

@@ -1,4 +1,4 @@
-/* Advice names the change that gains most, as something to --set. */
+/* Tests that advice names the change that gains most, as something to --set. */
 #include "run/run.h"
 #include "study/search/advice.h"
 #include "support/arena_rig.h"
@@ -139,8 +139,8 @@ START_TEST(within_the_host) {
 }
 END_TEST
 
-/* Stages on two nodes whose NICs are slow: chunks that alternate between them send everything twice, which costs more than
- * the bubble that they save. */
+/* Stages on two nodes whose NICs are slow: chunks that alternate between them send everything twice, which costs more
+ * than the bubble that they save. */
 START_TEST(fewer_chunks) {
     static const struct tsim_override SETTINGS[] = {
         {"cluster.nodes", "2"},
@@ -167,7 +167,7 @@ START_TEST(chunks_with_embedding_and_head) {
 }
 END_TEST
 
-/* Shares of what binds add up to the step. */
+/* The shares of what binds add up to the step. */
 START_TEST(shares) {
     struct tsim_prediction prediction = advise(NULL, 0);
     const struct tsim_bound_shares *b = &prediction.result.step.bounds;

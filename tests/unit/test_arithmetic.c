@@ -1,4 +1,4 @@
-/* FLOPs of element-wise kernels, and that memory binds them on every GPU of the catalogue. */
+/* Tests the FLOPs of element-wise kernels, and that memory binds them on every GPU of the catalogue. */
 #include "config/catalogue_load.h"
 #include "model/arithmetic.h"
 #include "support/arena_rig.h"
@@ -22,7 +22,8 @@ START_TEST(activations) {
     ck_assert_int_eq(tsim_model_activation(&m), TSIM_ACTIVATION_SILU);
     ck_assert_double_eq(flops_of(&m, "activation", false), 8 + 1 + 8 + 1 + 1);
     ck_assert_double_eq(flops_of(&m, "expert activation", false), 19);
-    /* dy (sigmoid + x sigmoid (1 - sigmoid)) and the other half's: the exponential and the reciprocal again */
+    /* It computes dy (sigmoid + x sigmoid (1 - sigmoid)) and the other half's: the exponential and the reciprocal
+     * again. */
     ck_assert_double_eq(flops_of(&m, "activation", true), 28);
     m.gated_mlp = false;
     m.activation = TSIM_ACTIVATION_SILU;

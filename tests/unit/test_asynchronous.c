@@ -1,4 +1,5 @@
-/* Pipelines that are never flushed: each stage works all the time, and keeps the versions that passes in flight began with. */
+/* Pipelines that are never flushed: each stage works all the time, and keeps the versions that passes in flight began
+ * with. */
 #include "partition/schedule.h"
 #include "support/training_rig.h"
 
@@ -22,8 +23,8 @@ static struct tsim_result run(const char *schedule) {
     return train(load_text(text_of(schedule, "")));
 }
 
-/* The last stage has the head and is the slowest: a step is its passes and its update. 1f1b waits for a forward and a backward
- * pass of each stage before it as well. */
+/* The last stage has the head and is the slowest: a step is its passes and its update. 1f1b waits for a forward and a
+ * backward pass of each stage before it as well. */
 START_TEST(nothing_fills_and_drains) {
     struct tsim_result flushed = run("1f1b"), two = run("pipedream-2bw"), each = run("pipedream");
     const struct tsim_step_terms *t = &two.step.terms;
@@ -32,7 +33,7 @@ START_TEST(nothing_fills_and_drains) {
     SAME(t->time_s, t->compute_s + t->optimizer_s + t->exposed_pipeline_s);
     ck_assert_double_lt(t->exposed_pipeline_s, 0.01 * t->time_s);
     ck_assert_double_gt(flushed.step.terms.bubble_s, (STAGES - 1) * t->compute_s / MICROBATCHES / 2);
-    /* an update after each micro-batch */
+    /* There is an update after each micro-batch. */
     SAME(each.step.terms.optimizer_s, MICROBATCHES * t->optimizer_s);
     SAME(each.step.terms.time_s - t->time_s, (MICROBATCHES - 1) * t->optimizer_s);
 }

@@ -36,7 +36,7 @@ static double slowest_s(const struct tsim_scenario *sc, const struct tsim_pass_c
     return slowest;
 }
 
-/* Every split of `left` layers over the parts from `part` on. */
+/* Tries every split of `left` layers over the parts from `part` on. */
 static double best_of_all(struct tsim_scenario *sc, int64_t *parts, const struct tsim_pass_costs *costs, int64_t part,
                           int64_t left) {
     int64_t n = tsim_n_model_parts(&sc->parallelism);
@@ -148,7 +148,7 @@ static void plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *
 }
 
 /* Random pipelines, some of them with experts in every second or third layer, some that fit only unevenly or not at
- * all: the same split, size by size. */
+ * all, get the same split, size by size. */
 START_TEST(the_split_is_that_of_the_plain_recursion) {
     struct random_source random = {11};
     int n_uneven = 0;
@@ -291,8 +291,9 @@ START_TEST(where_nothing_fits_the_fastest_is_taken) {
 }
 END_TEST
 
-/* Two layers of the delta rule and attention take longer in one order than in the other, because the host's launches follow it: how
- * far stages get from either side need not agree. All layers have a stage, and no stage between the ends is empty. */
+/* Two layers of the delta rule and attention take longer in one order than in the other, because the host's launches
+ * follow it: how far stages get from either side need not agree. All layers have a stage, and no stage between the ends
+ * is empty. */
 START_TEST(order_of_layers) {
     static const char *const CASES[] = {"nodes: 4, fabric: roce-400}\ntraining: {micro_batch_size: 1",
                                         "nodes: 16, fabric: roce-400}\ntraining: {micro_batch_size: 4"};

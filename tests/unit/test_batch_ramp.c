@@ -1,5 +1,5 @@
-/* batch_ramp.h and stages.h: a batch that grows, against a log of BLOOM's run and against steps of each size simulated by
- * themselves; stages of a curriculum against runs of each. */
+/* Tests batch_ramp.h and stages.h: a batch that grows, against a log of BLOOM's run and against steps of each size
+ * simulated by themselves; stages of a curriculum against runs of each. */
 #include "config/plan_choice.h"
 #include "run/batch_ramp.h"
 #include "run/stages.h"
@@ -11,7 +11,7 @@ static struct tsim_result run(const char *id, const struct tsim_override *overri
     return train(load_shipped(id, overrides, n));
 }
 
-/* "iteration 12695 | consumed samples: 9841584 | global batch size: 2048", a week after the launch
+/* The log says "iteration 12695 | consumed samples: 9841584 | global batch size: 2048", a week after the launch
  * (bigscience tr11-176B-ml, chronicles of 18 March 2022). */
 START_TEST(blooms_log_is_met) {
     struct tsim_early_steps ramp;
@@ -23,7 +23,7 @@ START_TEST(blooms_log_is_met) {
 }
 END_TEST
 
-/* From 16 by 8 to 64: six sizes, each for 800 samples: 50, 34 (816 at 24, from 800 on), ... */
+/* The batch grows from 16 by 8 to 64: six sizes, each for 800 samples: 50, 34 (816 at 24, from 800 on), ... */
 START_TEST(the_time_is_that_of_every_size) {
     const struct tsim_override plain[] = {{"cluster", "{node: dgx-h100, nodes: 8, fabric: ib-ndr}"},
                                           {"parallelism", "{tensor: 8, pipeline: 4, zero: 1}"},
@@ -74,8 +74,9 @@ static struct tsim_result small(const char *plan, const char *training) {
                                     plan, training)));
 }
 
-/* 10 M tokens of 1,024 in batches of 16, then 1,000 samples of 4,096 on two context ranks in batches of 8: 611 and 125 steps,
- * whose times are those of runs of their own. The run has 100 M tokens, of which batches of 8 x 4,096 take the rest. */
+/* 10 M tokens of 1,024 in batches of 16, then 1,000 samples of 4,096 on two context ranks in batches of 8: 611 and 125
+ * steps, whose times are those of runs of their own. The run has 100 M tokens, of which batches of 8 x 4,096 take the
+ * rest. */
 START_TEST(stages_are_runs_of_their_own) {
     enum { STEPS = 611, LATER = 125 };
     struct tsim_result all = small(
@@ -120,7 +121,8 @@ START_TEST(stages_are_checked) {
 }
 END_TEST
 
-/* A plan is of the stages as well: found for a job, it is what a scenario with that plan is; one that a stage cannot have is none. */
+/* A plan is of the stages as well: found for a job, it is what a scenario with that plan is; one that a stage cannot
+ * have is none. */
 START_TEST(stages_have_the_plan) {
     static const char *const TEXT =
         "schema: tsim/v1\nname: small\nmodel: llama3.2-1b\ncluster: {node: dgx-h100}\nparallelism: {tensor: 2}\n"

@@ -29,7 +29,7 @@ static double true_time_s(const struct tsim_op *op) {
     return cost.time_s;
 }
 
-/* A product of bf16 with the true values; sums in fp32 add to one of so many bytes an element. */
+/* Returns the time of a product of bf16 with the true values; sums in fp32 add to one of so many bytes an element. */
 static double product_s(double batch, double m, double n, double k, bool is_grouped, double sum_bytes) {
     const struct tsim_op op = {.kind = TSIM_OP_GEMM,
                                .name = "product",
@@ -124,8 +124,8 @@ START_TEST(leaves_the_rest_alone) {
 }
 END_TEST
 
-/* Products that all wait for memory, whose time is that of their bytes: the matrix units' values are not told. The comment
- * is longer than any row. */
+/* Products that all wait for memory, whose time is that of their bytes: the matrix units' values are not told. The
+ * comment is longer than any row. */
 START_TEST(products_that_wait_for_memory) {
     char file[] = "/tmp/tsim-calibrate-XXXXXX";
     FILE *out = fdopen(mkstemp(file), "w");

@@ -1,5 +1,5 @@
-/* replication.h against closed forms: Young, Daly, Poisson and renewal processes. Everything is seeded; where a sampling
- * error enters, the tolerance is four standard errors, of which the standard deviation is derived beside it or
+/* replication.h against closed forms: Young, Daly, Poisson and renewal processes. Everything is seeded; where a
+ * sampling error enters, the tolerance is four standard errors, of which the standard deviation is derived beside it or
  * measured. */
 #include "base/random.h"
 #include "support/campaign_job.h"
@@ -145,7 +145,7 @@ static struct tsim_campaign_job counting_job(double units, double mtbf_s) {
     return job;
 }
 
-/* One stream a unit, in as many words: each new when the last one fails. */
+/* Plays one stream for each unit, which begins anew when the last one fails. */
 static struct moments one_stream_a_unit(int units, double mtbf_s, double shape, double age_s, int n) {
     double sum = 0, squares = 0, scale = mtbf_s / tgamma(1 + 1 / shape);
     for (int i = 0; i < n; i++) {
@@ -208,8 +208,8 @@ START_TEST(new_hardware_fails_more_often) {
     double fresh = moments_of(&job, 50, INTERRUPTIONS).mean;
     job.causes[TSIM_CAUSE_ACCELERATOR].age_s = 365 * DAY;
     double old = moments_of(&job, 50, INTERRUPTIONS).mean;
-    /* scale = 1000 d / gamma(3) = 500 d: sqrt(10 / 500) = 0.141 failures a unit when new, sqrt(375 / 500) -
-     * sqrt(365 / 500) = 0.0116 after a year; replaced units add to both */
+    /* The scale is 1000 d / gamma(3) = 500 d: sqrt(10 / 500) = 0.141 failures a unit when new, sqrt(375 / 500) -
+     * sqrt(365 / 500) = 0.0116 after a year; replaced units add to both. */
     ck_assert_double_gt(fresh, 141);
     ck_assert_double_lt(fresh, 200);
     ck_assert_double_gt(old, 10);
@@ -407,7 +407,7 @@ START_TEST(uniform_numbers_have_their_moments) {
         squares += u * u;
         logs += tsim_random_exponential(&b);
     }
-    /* means 1/2, 1/3, 1 with deviations 0.289, 0.298, 1 */
+    /* The means are 1/2, 1/3 and 1, with deviations 0.289, 0.298 and 1. */
     ck_assert_double_eq_tol(sum / N, 0.5, 4 * 0.289 / sqrt(N));
     ck_assert_double_eq_tol(squares / N, 1.0 / 3, 4 * 0.298 / sqrt(N));
     ck_assert_double_eq_tol(logs / N, 1, 4 / sqrt(N));

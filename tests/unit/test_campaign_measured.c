@@ -19,7 +19,7 @@ START_TEST(llama3_405b) {
     struct tsim_campaign c = campaign_of("llama3-405b-54-days", NULL, 0);
     ck_assert_double_eq_tol(c.failures / c.mean_days, 419.0 / 54, 2 * sqrt(419) / 54);
     ck_assert_double_ge(c.goodput, 0.9);
-    /* table 5, of 419: HBM 72, network switch or cable 35 */
+    /* Table 5 has, of 419: HBM 72, network switch or cable 35. */
     ck_assert_double_eq_tol(c.interruptions[TSIM_CAUSE_HBM] / c.failures, 72.0 / 419, 0.01);
     ck_assert_double_eq_tol(c.interruptions[TSIM_CAUSE_LINK] / c.failures, 35.0 / 419, 0.01);
 }
@@ -35,8 +35,8 @@ START_TEST(bloom_176b) {
 }
 END_TEST
 
-/* Luccioni et al. 2023 (JMLR 24, 253), table 3: 433,196 kWh at the accelerators' limit of 400 W and 256,646 kWh of
- * everything around them in 1,082,990 accelerator hours; 11.2 t embodied. */
+/* Luccioni et al. 2023 (JMLR 24, 253), table 3, has 433,196 kWh at the accelerators' limit of 400 W and 256,646 kWh of
+ * everything around them in 1,082,990 accelerator hours, and 11.2 t embodied. */
 START_TEST(bloom_176b_energy) {
     struct tsim_campaign c = campaign_of("bloom-176b-whole-run", NULL, 0);
     double hours = c.mean_days * 24 * 384;
@@ -77,8 +77,8 @@ START_TEST(rsc1_projections) {
 }
 END_TEST
 
-/* The rate is the count (105 in 60 days); at the default rates there would have been 28. The two months also hold what was
- * trained again from earlier checkpoints with other learning rates, which is not simulated. */
+/* The rate is the count (105 in 60 days); at the default rates there would have been 28. The two months also hold what
+ * was trained again from earlier checkpoints with other learning rates, which is not simulated. */
 START_TEST(opt_175b) {
     const struct tsim_override llama3 = {"reliability.node_mtbf", "6334 h"};
     struct tsim_campaign c = campaign_of("opt-175b-whole-run", NULL, 0);

@@ -64,7 +64,7 @@ static const struct count {
     {"mlp-mnist", 266610.0},
     {"dcgan", 6342272.0},
     {"dlrm", 24036595969.0},
-    /* 204,184,588 rows; cross layers of 2 x 3,456 x 512 with a bias */
+    /* It has 204,184,588 rows, and cross layers of 2 x 3,456 x 512 with a bias. */
     {"dlrm-dcnv2", 26151671809.0},
     {"t5-11b", 11307321344.0},
 };
@@ -85,7 +85,8 @@ static void list(enum tsim_catalogue_kind kind, const char *const **ids, size_t 
     ck_assert_uint_gt(*n_ids, 0);
 }
 
-/* Returns the first number right before " parameters" in a model's source, which its publisher counts; 0: it says none. */
+/* Returns the first number right before " parameters" in a model's source, which its publisher counts; 0: it says
+ * none. */
 static double stated_parameters(const char *source) {
     const char *end = NULL, *from = source;
     double stated = 0;
@@ -161,8 +162,8 @@ START_TEST(accelerators) {
 END_TEST
 
 /* Peaks follow from units, clock and products per unit and clock (dense): V100 8 tensor cores of 64, A100 and Orin 4 of
- * 256, H100 4 of 512 fused multiply-adds; a core of a Xeon 512 by AMX and two vector units of 16, of an M2 128. The datasheets
- * round to 3 digits. */
+ * 256, H100 4 of 512 fused multiply-adds; a core of a Xeon 512 by AMX and two vector units of 16, of an M2 128. The
+ * datasheets round to 3 digits. */
 START_TEST(peaks_follow_from_clocks) {
     static const struct {
         const char *id;

@@ -63,7 +63,7 @@ static void put_version(struct bytes *file) {
     put_message(file, &metadata);
 }
 
-/* The schema numbers the types of nodes so. */
+/* The schema's numbers of the types of nodes. */
 enum { METADATA = 1, COMPUTE = 4, SEND = 5, RECEIVE = 6, COLLECTIVE = 7 };
 
 static struct bytes begin_node(uint64_t id, uint64_t type, uint64_t duration_us) {
@@ -212,8 +212,8 @@ START_TEST(process_groups) {
 }
 END_TEST
 
-/* Spring 2023: no metadata, COMP_NODE 3, COMM_COLL_NODE 6, ALL_GATHER 2 and REDUCE_SCATTER 3, `parent`, attributes with
- * a type: {name 1, type 2 (INT 1), i 5}. */
+/* The schema of spring 2023 has no metadata, COMP_NODE 3, COMM_COLL_NODE 6, ALL_GATHER 2 and REDUCE_SCATTER 3,
+ * `parent`, and attributes with a type: {name 1, type 2 (INT 1), i 5}. */
 START_TEST(the_schema_of_2023) {
     struct bytes file = {.n = 0};
     for (uint64_t i = 0; i < 2; i++) {
@@ -434,7 +434,7 @@ START_TEST(an_all_gather_of_parts) {
 }
 END_TEST
 
-/* Two process groups of the same ranks, at the same time, on the same links: their bytes cross the accelerator's port
+/* Two process groups of the same ranks run at the same time on the same links: their bytes cross the accelerator's port
  * one after another. */
 START_TEST(collectives_share_links) {
     const int32_t ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -462,7 +462,7 @@ START_TEST(collectives_share_links) {
 }
 END_TEST
 
-/* 2 s on rank 0, a message, 1 s on rank 1. */
+/* It takes 2 s on rank 0, a message, and 1 s on rank 1. */
 START_TEST(a_message_from_stage_to_stage) {
     const int32_t deps[] = {0};
     struct tsim_history_node first[] = {kernel(2), kernel(0)}, second[] = {kernel(0), kernel(1)};
@@ -580,7 +580,7 @@ static const char *const STEPS[] = {"zb-v",    "zero3",   "zero3-hybrid", "zero0
 /* The last ones have a hundred thousand nodes: they are left to TSIM_CASES. */
 enum { N_STEPS = sizeof STEPS / sizeof STEPS[0], N_BRIEF_STEPS = N_STEPS - 4 };
 
-/* Is each pass of the first micro-batch its kernels, and none of them without a name? */
+/* Returns whether each pass of the first micro-batch is its kernels, and none of them is without a name. */
 static bool has_kernels_of_passes(const struct tsim_history *e) {
     bool has_forward = false, has_backward = false;
     for (int32_t i = 0; i < e->n_nodes; i++) {
@@ -637,8 +637,8 @@ static void go_there_and_back(const char *golden, const char *detail, const char
 
 /* Times are whole microseconds in a trace. */
 START_TEST(operators_there_and_back) {
-    /* A trace has the bytes of exchanges with a copy for each node, not that they reach 0.85 of the links: those that no
-     * pass hides are replayed so much faster. */
+    /* A trace has the bytes of exchanges with a copy for each node, not that they reach 0.85 of the links: those that
+     * no pass hides are replayed so much faster. */
     bool waits_for_exchanges = strcmp(STEPS[_i], "deepseek-v3") == 0;
     go_there_and_back(STEPS[_i], "operators", NULL, waits_for_exchanges ? 0.04 : 0.0005);
 }
@@ -658,8 +658,9 @@ START_TEST(copies_there_and_back) {
 }
 END_TEST
 
-/* A tensor-parallel pass forward through four layers and the head on one stage: sequence parallelism gathers and scatters
- * the activations twice in a layer (Korthikanti et al. 2022, section 4.2.2), all b x s x h of them in 16 bits. */
+/* A tensor-parallel pass forward through four layers and the head on one stage: sequence parallelism gathers and
+ * scatters the activations twice in a layer (Korthikanti et al. 2022, section 4.2.2), all b x s x h of them in 16
+ * bits. */
 START_TEST(operators_are_nodes) {
     static const double ACTIVATIONS_BYTES = 1.0 * 4096 * 8192 * 2;
     enum { TENSOR = 8, LAYERS = 4 };

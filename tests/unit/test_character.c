@@ -17,7 +17,7 @@ static void set_up_example(void) {
 
 /* ---- arrays ---- */
 
-/* The example's 1 PFLOP/s in four arrays of 128 x 128. */
+/* Returns the time on the example's 1 PFLOP/s in four arrays of 128 x 128. */
 static double weights_stay_s(double m, double n, double k) {
     e.accelerator.compute_units = 4;
     e.accelerator.array_side = 128;
@@ -67,7 +67,7 @@ START_TEST(idle_blocks_of_an_array_share_the_depth) {
 }
 END_TEST
 
-/* Arrays x side^2 x 2 x clock: the stated peaks of TPU (docs.cloud.google.com/tpu/docs), Trainium and Gaudi. */
+/* Arrays x side^2 x 2 x clock are the stated peaks of TPU (docs.cloud.google.com/tpu/docs), Trainium and Gaudi. */
 START_TEST(peaks_are_those_of_the_arrays) {
     static const char *const IDS[] = {"tpu-v3",    "tpu-v4",    "tpu-v5e", "tpu-v5p",
                                       "trainium1", "trainium2", "gaudi2",  "gaudi3"};
@@ -83,8 +83,8 @@ END_TEST
 
 /* ---- supersteps ---- */
 
-/* Compute, then exchange, then synchronize: one after the other. 1e9 bytes at 1 TB/s of memory and 0.5 TB/s exchanged.
- */
+/* Compute, exchange and synchronization come one after another: 1e9 bytes at 1 TB/s of memory and 0.5 TB/s
+ * exchanged. */
 START_TEST(supersteps_add_up) {
     struct tsim_op op = {.kind = TSIM_OP_ELEMENTWISE, .bytes = 1e9, .kernels = 2};
     struct tsim_kernel_cost cost;
@@ -145,7 +145,7 @@ START_TEST(nothing_hides_between_supersteps) {
     ck_assert_ptr_nonnull(scenario);
     ck_assert(!scenario->parallelism.overlap.gradients && !scenario->parallelism.overlap.parameters &&
               !scenario->parallelism.overlap.tensor_backward);
-    /* Who asks is told so, after the machine's own software was taken. */
+    /* A warning says so, behind the one that the machine's own software was taken. */
     ck_assert_uint_eq(diags.n_items, 2);
     ck_assert_ptr_nonnull(strstr(diags.items[0].message, "in its place"));
     ck_assert_ptr_nonnull(strstr(diags.items[1].message, "take turns"));

@@ -52,8 +52,8 @@ static void assert_us(double actual_s, double expected_us) {
 
 /* ---- NCCL's tuning model ---- */
 
-/* 8 H100 on a node: 6.6 + 14 * 0.6 = 15.0; 14 + 14 * 1.9 = 40.6; 8.4 + 14 * 3.4 = 56.0; tree 6.8 + 2 * 7 * 0.6 = 15.2.
- */
+/* For 8 H100 on a node: 6.6 + 14 * 0.6 = 15.0; 14 + 14 * 1.9 = 40.6; 8.4 + 14 * 3.4 = 56.0; tree 6.8 + 2 * 7 * 0.6 =
+ * 15.2. */
 START_TEST(latencies_on_a_node) {
     const struct tsim_cluster *c = dgx_h100(1);
     struct tsim_group g = even(1, 8);
@@ -78,7 +78,8 @@ START_TEST(latencies_between_nodes) {
     assert_us(all_reduce(c, g, 131072, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_SIMPLE).latency_s, 1666);
     assert_us(all_reduce(c, g, 1024, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_LL).latency_s, 55.2);
     assert_us(all_reduce(c, g, 1024, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_LL).latency_s, 311.6);
-    /* A fabric 3 us slower: once for each of 2 * 4 hops of LL, twice (flush) for Simple: 8.4 + 2 (7 * 4 + 4 * 20). */
+    /* The fabric is 3 us slower: once for each of 2 * 4 hops of LL, twice (flush) for Simple: 8.4 + 2 (7 * 4 + 4 *
+     * 20). */
     example.fabric.latency_s = 8 * US;
     c = build(16);
     assert_us(all_reduce(c, g, 1024, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_LL).latency_s, 55.2 + 8 * 3);
@@ -160,8 +161,9 @@ START_TEST(all_to_all_between_nodes) {
 }
 END_TEST
 
-/* Eight accelerators on PCIe, four below each switch and on each socket: 4 of the 8 parts of four buffers of 1 GB go up through a
- * switch, 2 GB at 20 GB/s are 100 ms, and from socket to socket, 2 GB at 10 GB/s are 200 ms. Two below one switch leave neither. */
+/* Eight accelerators on PCIe, four below each switch and on each socket: 4 of the 8 parts of four buffers of 1 GB go up
+ * through a switch, 2 GB at 20 GB/s are 100 ms, and from socket to socket, 2 GB at 10 GB/s are 200 ms. Two below one
+ * switch leave neither. */
 START_TEST(all_to_all_on_pcie) {
     example.node.scale_up = TSIM_SCALE_UP_PCIE;
     example.node.accelerators = 8;
@@ -183,8 +185,8 @@ START_TEST(all_to_all_on_pcie) {
 }
 END_TEST
 
-/* In-switch all-reduce among some of 8 H200, 8 GiB (stas00/ml-engineering network/README.md): the link carries
- * S (n+1)/n, so bus bandwidth falls with fewer ranks. */
+/* In-switch all-reduce among some of 8 H200, 8 GiB, was measured (stas00/ml-engineering network/README.md): the link
+ * carries S (n+1)/n, so bus bandwidth falls with fewer ranks. */
 START_TEST(measured_h200_subsets) {
     static const double GB_PER_S[] = {[5] = 414.2, [6] = 435.6, [7] = 460.0, [8] = 473.1};
     const struct tsim_cluster *c = dgx_h100(1);
@@ -198,8 +200,8 @@ END_TEST
 
 /* ---- closed forms ---- */
 
-/* Without latency (network: ideal) a ring is exactly the alpha-beta form with alpha = 0; a gather, and an exchange of all
- * with all, move half of what an all-reduce does. */
+/* Without latency (network: ideal) a ring is exactly the alpha-beta form with alpha = 0; a gather, and an exchange of
+ * all with all, move half of what an all-reduce does. */
 START_TEST(ideal_network_is_the_closed_form) {
     const struct tsim_cluster *c = build(1);
     struct tsim_collective_request request = {.bytes = 1e9, .group = even(1, 8), .network = TSIM_NETWORK_IDEAL};
@@ -215,13 +217,13 @@ START_TEST(ideal_network_is_the_closed_form) {
 }
 END_TEST
 
-/* n = 4, S = 8 bytes, 2 bytes/s, alpha 0.5 s: 2 * 3/4 * 8/2 + 6 * 0.5 = 9. */
+/* With n = 4, S = 8 bytes, 2 bytes/s and alpha 0.5 s it is 2 * 3/4 * 8/2 + 6 * 0.5 = 9. */
 START_TEST(alpha_beta_form) {
     ck_assert_double_eq(tsim_ring_all_reduce_s(4, 8, 2, 0.5), 9);
 }
 END_TEST
 
-/* A rank of a ring forwards V bytes in all, over one link or the other. */
+/* A rank of a ring forwards V bytes in total, over one link or the other. */
 START_TEST(volumes) {
     const struct tsim_cluster *c = dgx_h100(4);
     double s = 1e9;
@@ -254,7 +256,8 @@ START_TEST(volumes) {
 }
 END_TEST
 
-/* Double binary tree: the busiest node sends S with 2 nodes, 3/2 S with 3, 2 S with more; spread over 8 NIC shares. */
+/* With double binary trees the busiest node sends S with 2 nodes, 3/2 S with 3, 2 S with more, spread over 8 NIC
+ * shares. */
 START_TEST(tree_volumes) {
     const struct tsim_cluster *c = dgx_h100(8);
     static const double SENDS[] = {[1] = 0, [2] = 1, [3] = 1.5, [4] = 2, [8] = 2};
@@ -280,7 +283,7 @@ START_TEST(the_node_with_fewest_ranks_binds) {
 }
 END_TEST
 
-/* Scatter 7/8 S, ring of 4 over S/8, gather 7/8 S, one after the other: 8 GB at 100 and 10 GB/s. */
+/* It is a scatter of 7/8 S, a ring of 4 over S/8 and a gather of 7/8 S, one after another: 8 GB at 100 and 10 GB/s. */
 START_TEST(hierarchical) {
     const struct tsim_cluster *c = build(4);
     struct tsim_collective_request request = {.op = TSIM_ALL_REDUCE,
@@ -296,8 +299,8 @@ START_TEST(hierarchical) {
 }
 END_TEST
 
-/* Its latency on 4 nodes of 8 H100: twice seven hops on the node, 2 (8.4 + 7 x 3.4), and a ring of six hops between
- * nodes, 8.4 + 6 x 14. */
+/* The latency on 4 nodes of 8 H100 is that of twice seven hops on the node, 2 (8.4 + 7 x 3.4), and of a ring of six
+ * hops between nodes, 8.4 + 6 x 14. */
 START_TEST(hierarchical_latency) {
     struct tsim_collective_cost cost =
         all_reduce(dgx_h100(4), even(4, 8), 8, TSIM_ALGORITHM_HIERARCHICAL, TSIM_PROTOCOL_AUTO);
@@ -351,8 +354,8 @@ START_TEST(corrections_at_the_end) {
 }
 END_TEST
 
-/* The fabric's switches sum up nodes: 1 GiB over 8 nodes of 8 goes once through each of 8 NICs, where the trees send it twice.
- * It has two hops, whatever the number of nodes. */
+/* The fabric's switches sum up nodes: 1 GiB over 8 nodes of 8 goes once through each of 8 NICs, where the trees send it
+ * twice. It has two hops, whatever the number of nodes. */
 START_TEST(switches_of_the_fabric_sum) {
     const struct tsim_cluster *c = dgx_h100(64);
     const struct tsim_group group = even(8, 8), all = even(64, 8);
@@ -451,9 +454,9 @@ START_TEST(impossible_algorithms_fall_back) {
 }
 END_TEST
 
-/* Kernels: 24 channels of 132 units for a ring on a node, 16 for nvls. Between nodes two for each of the NICs that the ranks of
- * a node have, four from Hopper on with NICs of 400 Gb/s and fewer than 16: two nodes of two ranks then have 8, of four 16, of
- * eight 16 (logs in NVIDIA/nccl issue 1189, 8 channels, and in deepseek-ai/DeepEP issue 106, 16). */
+/* Kernels: 24 channels of 132 units for a ring on a node, 16 for nvls. Between nodes two for each of the NICs that the
+ * ranks of a node have, four from Hopper on with NICs of 400 Gb/s and fewer than 16: two nodes of two ranks then have
+ * 8, of four 16, of eight 16 (logs in NVIDIA/nccl issue 1189, 8 channels, and in deepseek-ai/DeepEP issue 106, 16). */
 START_TEST(compute_units) {
     const struct tsim_cluster *c = dgx_h100(2);
     ck_assert_double_eq_tol(all_reduce(c, even(1, 8), 1e9, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_AUTO).sm_frac, 24.0 / 132,
@@ -515,8 +518,8 @@ START_TEST(random_requests) {
         best.algorithm = TSIM_ALGORITHM_AUTO;
         best.protocol = TSIM_PROTOCOL_AUTO;
         ck_assert_double_le(cost_of(c, ideal).time_s, cost.time_s);
-        /* NCCL ignores how long the first chunk of a broadcast takes when it chooses the protocol. Its choice is then not
-         * always the fastest, and a broadcast of more bytes may be faster by another protocol. */
+        /* NCCL ignores how long the first chunk of a broadcast takes when it chooses the protocol. Its choice is then
+         * not always the fastest, and a broadcast of more bytes may be faster by another protocol. */
         if (request.op == TSIM_BROADCAST)
             more.protocol = cost.protocol;
         ck_assert_double_ge(cost_of(c, more).time_s, cost.time_s * (1 - 1e-9));

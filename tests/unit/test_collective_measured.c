@@ -117,7 +117,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The median of the absolute errors of rows [from, to). */
+/* Returns the median of the absolute errors of rows [from, to). */
 static double median(size_t from, size_t to) {
     static double errors[MAX_ROWS];
     size_t n = to - from;
@@ -158,10 +158,10 @@ START_TEST(measured_tables) {
 }
 END_TEST
 
-/* Kernels beside an all-gather of a node's eight took so many times as long as alone: on A100 products 2.08 for 1.18 ms and
- * attention 0.33 for 0.18 ms (NVIDIA/nccl issue 1428), on H100 a product that reached 80 % of the peak 47 %, beside 24
- * blocks (forums.developer.nvidia.com, Compute-communication overlap causes severe GEMM performance degradation, 2025).
- * They lose the compute units that the blocks hold, and of the others' rate what it takes of HBM. Within 4 %. */
+/* Kernels beside an all-gather of a node's eight took so many times as long as alone: on A100 products 2.08 for 1.18 ms
+ * and attention 0.33 for 0.18 ms (NVIDIA/nccl issue 1428), on H100 a product that reached 80 % of the peak 47 %, beside
+ * 24 blocks (forums.developer.nvidia.com, Compute-communication overlap causes severe GEMM performance degradation,
+ * 2025). They lose the compute units that the blocks hold, and of the others' rate what it takes of HBM. Within 4 %. */
 START_TEST(kernels_beside_a_gather) {
     static const struct {
         const char *node;

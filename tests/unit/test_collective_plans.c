@@ -94,7 +94,7 @@ START_TEST(rings) {
          fmax(2 * g2 * g1 / 365, 2 * g2 / 8 / 46.5) / 0.92},
         {TSIM_ALL_REDUCE, TSIM_PROTOCOL_SIMPLE, 2, 8, 1.4 * (8.4 + 28 * 3.4 + 2 * 14), 2 * g2 * g1, 2 * g2 / 8,
          fmax(2 * g2 * g1 / 365, 2 * g2 / 8 / 46.5)},
-        /* one rank a node: hops over the fabric alone, as long as a tree's */
+        /* With one rank a node, hops cross the fabric alone, and take as long as a tree's. */
         {TSIM_ALL_GATHER, TSIM_PROTOCOL_LL, 2, 1, 6.6 + 5, 0, 0.5, larger(0, 0.5 / (0.5 * 46.5), 0.5 / 39)},
         {TSIM_ALL_GATHER, TSIM_PROTOCOL_SIMPLE, 4, 1, 8.4 + 3 * 14, 0, 0.75, 0.75 / 46.5}};
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
@@ -138,8 +138,8 @@ START_TEST(protocol_of_a_broadcast) {
 }
 END_TEST
 
-/* Four NICs for eight accelerators: a chunk has each on its way to itself. Half of a node's ranks reach all four with half of the
- * channels, so their first chunk waits half as long at each as that of all eight; two ranks reach two. */
+/* Four NICs for eight accelerators: a chunk has each on its way to itself. Half of a node's ranks reach all four with
+ * half of the channels, so their first chunk waits half as long at each as that of all eight; two ranks reach two. */
 START_TEST(a_chunk_has_nics_to_itself) {
     static const struct { int32_t per_node, nics, channels; } ROWS[] = {{8, 4, 16}, {4, 4, 8}, {2, 2, 4}};
     example.node.nics = 4;

@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-/* Two layers of width 512: q, k, v and output of h x h, up and down of h x 4h, one table of 4,096 x h, norms. */
+/* The model has two layers of width 512: q, k, v and output of h x h, up and down of h x 4h, one table of 4,096 x h,
+ * and norms. */
 enum { H = 512, LAYERS = 2, VOCAB = 4096, N_MATRICES = 6 * LAYERS + 1 };
 static const double MATRICES = LAYERS * 12.0 * H * H + (double)VOCAB * H;
 static const double ROWS_AND_COLUMNS = LAYERS * 18.0 * H + VOCAB + H;
@@ -38,7 +39,8 @@ static double nic_rate(const struct tsim_result *result) {
     return tsim_machine_of(&arena, result->scenario, NULL).cluster->nic_bytes_per_s;
 }
 
-/* Eight bytes for each element that a rank sends; of 4 ranks it gets those of 3. A sector comes and goes for each sum. */
+/* Eight bytes for each element that a rank sends; of 4 ranks it gets those of 3. A sector comes and goes for each
+ * sum. */
 START_TEST(top_k_gathers_what_all_send) {
     struct tsim_result few = run(", compression: {kind: top-k}", 4),
                        more = run(", compression: {kind: top-k, fraction: 1.1 %}", 4);
@@ -50,7 +52,8 @@ START_TEST(top_k_gathers_what_all_send) {
 }
 END_TEST
 
-/* One column more in P and Q of each matrix: an all-reduce among 4 of both, and seven kernels a matrix. */
+/* One column more in P and Q of each matrix is one more in an all-reduce among 4 of both, and seven kernels a
+ * matrix. */
 START_TEST(powersgd_sends_thin_factors) {
     struct tsim_result plain = run("", 4), two = run(", compression: {kind: powersgd, rank: 2}", 4),
                        three = run(", compression: {kind: powersgd, rank: 3}", 4);
@@ -74,7 +77,8 @@ START_TEST(one_bit_is_a_32nd) {
 }
 END_TEST
 
-/* The more ranks gather, the more comes to each: of 32 a 32nd of the elements is as much as an all-reduce moves, 8 bytes. */
+/* The more ranks gather, the more comes to each: of 32 a 32nd of the elements is as much as an all-reduce moves, 8
+ * bytes. */
 START_TEST(top_k_loses_among_many) {
     struct tsim_compression_cost few, many;
     const struct tsim_scenario *sc = run(", compression: {kind: top-k, fraction: 3.125 %}", 2).scenario;

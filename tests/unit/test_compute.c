@@ -1,4 +1,5 @@
-/* The example accelerator: 100 units, 1 PFLOP/s (10 TFLOP/s a unit), 1 TB/s, sustained fractions 1, no ramp. */
+/* Tests kernels on the example accelerator: 100 units, 1 PFLOP/s (10 TFLOP/s a unit), 1 TB/s, sustained fractions 1, no
+ * ramp. */
 #include "cost/compute.h"
 #include "support/check_main.h"
 #include "support/example.h"
@@ -14,10 +15,10 @@ static double tile_s(double k) {
 
 START_TEST(full_waves_reach_the_peak) {
     example_init(&e);
-    /* 2560 x 1280: 10 x 10 = 100 tiles, one full wave: exactly the peak. */
+    /* A result of 2560 x 1280 is 10 x 10 = 100 tiles, one full wave: exactly the peak. */
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 2560, 1280, 256), tile_s(256), 1e-15);
     ck_assert_double_eq_tol(2.0 * 2560 * 1280 * 256 / tile_s(256), 1e15, 1);
-    /* Twice the batch: two waves. */
+    /* Twice the batch is two waves. */
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 2, 2560, 1280, 256), 2 * tile_s(256), 1e-15);
 }
 END_TEST
@@ -157,7 +158,7 @@ START_TEST(more_than_a_wave_is_not_split) {
 }
 END_TEST
 
-/* A lone tile of 64 x 64, an eighth of the largest's area: 0.7 of the rate in 16 bits, all of it in fp32. */
+/* A lone tile of 64 x 64, an eighth of the largest's area, reaches 0.7 of the rate in 16 bits and all of it in fp32. */
 START_TEST(fp32_has_no_slow_tiles) {
     example_init(&e);
     e.accelerator.peak_flops_per_s[TSIM_FP32] = e.accelerator.peak_flops_per_s[TSIM_BF16] / 8;
@@ -203,7 +204,8 @@ START_TEST(rows_off_the_alignment) {
 }
 END_TEST
 
-/* Kernels that work on one element at a time issue 128 instructions a unit and cycle on NVIDIA's, or wait for memory. */
+/* Kernels that work on one element at a time issue 128 instructions a unit and cycle on NVIDIA's, or wait for
+ * memory. */
 START_TEST(element_by_element) {
     example_init(&e);
     struct tsim_op op = {.kind = TSIM_OP_ELEMENTWISE, .bytes = 1e9, .issued = 84e10, .kernels = 1};
@@ -280,7 +282,7 @@ static double pieces_s(const struct attention_row *row, double pieces) {
     return kernels_s(row, 2e18, false, pieces); /* long beside a launch */
 }
 
-/* Forward and backward; causal rows count half. */
+/* Checks forward and backward passes; causal rows count half. */
 static void check_attention(const struct attention_row *rows, size_t n, double peak_tflops, double tolerance_frac) {
     e.accelerator.peak_flops_per_s[TSIM_FP16] = peak_tflops * 1e12;
     for (size_t i = 0; i < n; i++) {
@@ -306,9 +308,9 @@ START_TEST(attention_around_a_ring) {
 }
 END_TEST
 
-/* For its FLOP a window of k keys in the mean takes 1 + (128 + 190) / k as long as attention to very many keys: a tile of
- * 128 queries meets as many more keys, and the ramp is that without a mask. A window as long as the sequence, of half its
- * tokens in the mean, is what causal attention takes, whose ramp is 600 of 2 k. */
+/* For its FLOP a window of k keys in the mean takes 1 + (128 + 190) / k as long as attention to very many keys: a tile
+ * of 128 queries meets as many more keys, and the ramp is that without a mask. A window as long as the sequence, of
+ * half its tokens in the mean, is what causal attention takes, whose ramp is 600 of 2 k. */
 START_TEST(windows_in_tiles) {
     static const struct attention_row LONG = {1e12, 128, false, 0}, CAUSAL = {8192, 128, true, 0};
     example_init(&e);
@@ -349,7 +351,8 @@ START_TEST(flash_attention_2_on_a100) {
 }
 END_TEST
 
-/* FlashAttention-1, every point of the same figure from 512 tokens on: flatter, and faster with small heads. */
+/* These are FlashAttention-1's points of the same figure from 512 tokens on, which is flatter, and faster with small
+ * heads. */
 START_TEST(flash_attention_1_on_a100) {
     static const struct attention_row ROWS[] = {
         {512, 64, false, 91},   {1024, 64, false, 92},   {2048, 64, false, 104}, {4096, 64, false, 108},
@@ -379,9 +382,9 @@ START_TEST(cudnn_attention_on_h200) {
 }
 END_TEST
 
-/* Rates of the forward over those of the backward pass, causal: FlashAttention-2 on A100 199 / 180, 203 / 175, 217 / 173
- * and 204 / 168 at 32,768 to 4,096 tokens, cuDNN on H200 619 / 528, 633 / 539, 655 / 526 and 616 / 495, on GB200 1,593 /
- * 1,221, 1,609 / 1,287, 1,559 / 1,297 and 1,319 / 1,102; Triton on A100 150.0 / 87.5 at 4,096. */
+/* Rates of the forward over those of the backward pass, causal: FlashAttention-2 on A100 199 / 180, 203 / 175, 217 /
+ * 173 and 204 / 168 at 32,768 to 4,096 tokens, cuDNN on H200 619 / 528, 633 / 539, 655 / 526 and 616 / 495, on GB200
+ * 1,593 / 1,221, 1,609 / 1,287, 1,559 / 1,297 and 1,319 / 1,102; Triton on A100 150.0 / 87.5 at 4,096. */
 START_TEST(forward_attention_is_faster) {
     static const double HAND_WRITTEN[] = {1.106, 1.160, 1.254, 1.214, 1.172, 1.174,
                                           1.245, 1.244, 1.305, 1.250, 1.202, 1.197};
@@ -402,7 +405,7 @@ START_TEST(forward_attention_is_faster) {
 }
 END_TEST
 
-/* 4,096 causal tokens in so many heads of 128, forward. */
+/* Returns attention of 4,096 causal tokens in so many heads of 128, forward. */
 static struct tsim_op causal_attention(double heads) {
     return (struct tsim_op){.kind = TSIM_OP_FLASH,
                             .precision = TSIM_BF16,
@@ -415,8 +418,9 @@ static struct tsim_op causal_attention(double heads) {
                             .kernels = 1};
 }
 
-/* cuDNN's forward pass on a B200 while it is cool: microseconds of 4,096 causal tokens in 8, 16, 32, 64 and 128 heads of 128
- * (hardware/calibration/b200-node-kernels.csv). Eight take as long as sixteen, because both wait for the longest tile. */
+/* cuDNN's forward pass on a B200 while it is cool: microseconds of 4,096 causal tokens in 8, 16, 32, 64 and 128 heads
+ * of 128 (hardware/calibration/b200-node-kernels.csv). Eight take as long as sixteen, because both wait for the longest
+ * tile. */
 START_TEST(few_heads_wait_for_the_longest_tile) {
     static const double HEADS[] = {8, 16, 32, 64, 128}, MEASURED_US[] = {98.5, 105.6, 166.9, 280.4, 490.3};
     struct tsim_kernel_cost cost;
@@ -482,8 +486,8 @@ START_TEST(wide_heads) {
 }
 END_TEST
 
-/* cuDNN's kernel on B200: the time in fp8 over that in bf16, causal, forward and backward (NVIDIA/cudnn-frontend@0b1577c, in
- * hardware/accelerators/b200.yaml). Other kernels multiply in 16 bits. */
+/* cuDNN's kernel on B200: the time in fp8 over that in bf16, causal, forward and backward
+ * (NVIDIA/cudnn-frontend@0b1577c, in hardware/accelerators/b200.yaml). Other kernels multiply in 16 bits. */
 START_TEST(attention_in_fp8) {
     static const double TOKENS[] = {4096, 8192, 16384, 32768, 65536}, MEASURED[] = {0.873, 0.822, 0.805, 0.771, 0.775};
     struct tsim_kernel_cost cost[2];

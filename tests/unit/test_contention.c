@@ -1,5 +1,5 @@
-/* Traffic that meets on the NICs during a training step: scenarios/contention, against what their descriptions work out
- * by hand. */
+/* Tests traffic that meets on the NICs during a training step: scenarios/contention, against what their descriptions
+ * work out by hand. */
 #include "partition/memory.h"
 #include "step/program.h"
 #include "support/arena_rig.h"
@@ -31,10 +31,11 @@ static double step_s(const char *file, const char *network, const char *fold) {
     return simulation.time_s;
 }
 
-/* M: activations of 16 x 1,024 tokens of 1,024 numbers of 2 bytes, 3.4 ms. */
+/* M is activations of 16 x 1,024 tokens of 1,024 numbers of 2 bytes, 3.4 ms. */
 static const double message_s = 16 * 1024 * 1024 * 2 / NIC;
 
-/* R: all-reduce of stage 0's gradients in 4 bytes over two ranks; each sends 2 (n-1)/n = 1 times their size. */
+/* Returns R, the all-reduce of stage 0's gradients in 4 bytes over two ranks; each sends 2 (n-1)/n = 1 times their
+ * size. */
 static double reduction_s(void) {
     return tsim_stage_parameters(scenario, 0) * 4 / NIC;
 }
@@ -45,8 +46,8 @@ static double passes_s(const char *file) {
     return ideal_s - 2 * (double)(scenario->parallelism.pipeline - 1) * message_s - reduction_s();
 }
 
-/* Folded, unfolded and message by message. Not counted by hand: latencies of messages, the reduction and the gradient's
- * norm, up to 0.3 ms together. */
+/* Checks the step folded, unfolded and message by message. Not counted by hand are latencies of messages, the reduction
+ * and the gradient's norm, up to 0.3 ms together. */
 static void expect(const char *file, double expected_s) {
     static const char *const WAYS[][2] = {{"fluid", "auto"}, {"fluid", "off"}, {"steps", "off"}};
     for (size_t i = 0; i < sizeof WAYS / sizeof WAYS[0]; i++) {

@@ -1,6 +1,6 @@
-/* Copies to and from the host in a step, against what a slot of PCIe carries by hand: alone, beside all-reduces over the same
- * slot, batches of input beside both, beside what NICs carry, on a switch that several share. Kernels take next to nothing, so a pass with copies is as
- * long as the fullest direction of its slot has bytes for. */
+/* Copies to and from the host in a step, against what a slot of PCIe carries by hand: alone, beside all-reduces over
+ * the same slot, batches of input beside both, beside what NICs carry, on a switch that several share. Kernels take
+ * next to nothing, so a pass with copies is as long as the fullest direction of its slot has bytes for. */
 #include "cost/update.h"
 #include "partition/memory.h"
 #include "step/input/step_input.h"
@@ -25,7 +25,7 @@ static struct tsim_step_simulation simulate(void) {
     return simulation;
 }
 
-/* A node of `n` accelerators in slots, split by tensor; one micro-batch, forward and backward. */
+/* Makes a node of `n` accelerators in slots, split by tensor, with one micro-batch, forward and backward. */
 static void use_slots(int64_t n) {
     example_init(&e);
     for (int p = 0; p < TSIM_N_PRECISIONS; p++)
@@ -48,7 +48,7 @@ static double offloaded_s(double frac) {
     return tsim_chunk_offloaded_bytes(&e.scenario, 0, 0) / LINK;
 }
 
-/* Out beside the forward pass and in beside the backward pass, at each level of detail. */
+/* Copies go out beside the forward pass and in beside the backward pass, at each level of detail. */
 START_TEST(offload_alone) {
     for (int detail = 0; detail < 2; detail++) {
         use_slots(1);
@@ -64,8 +64,8 @@ START_TEST(offload_alone) {
 }
 END_TEST
 
-/* All-reduces of the passes go both ways over the slot: it carries their bytes after those that are copied, or before. The
- * longer wait is of kernels for copies, but for what all-reduces lose while both flow. */
+/* All-reduces of the passes go both ways over the slot: it carries their bytes after those that are copied, or before.
+ * The longer wait is of kernels for copies, but for what all-reduces lose while both flow. */
 START_TEST(offload_beside_all_reduces) {
     for (int fold = 0; fold < 2; fold++) {
         use_slots(2);
@@ -132,9 +132,9 @@ START_TEST(nics_are_behind_the_slot) {
 }
 END_TEST
 
-/* Copies of B bytes go out beside the forward pass, and come back beside the backward pass, at a quarter of HBM's rate h, and are
- * over before these. Kernels that HBM binds lose the B/h for which it is read or written, twice; others lose nothing. As
- * operators that are joined where nothing is copied, as operators one by one, and as one task. */
+/* Copies of B bytes go out beside the forward pass, and come back beside the backward pass, at a quarter of HBM's rate
+ * h, and are over before these. Kernels that HBM binds lose the B/h for which it is read or written, twice; others lose
+ * nothing. As operators that are joined where nothing is copied, as operators one by one, and as one task. */
 START_TEST(copies_take_hbm) {
     static const struct {
         enum tsim_detail detail;
@@ -230,8 +230,8 @@ START_TEST(input_alone) {
 }
 END_TEST
 
-/* The next step's batch comes beside all-reduces, and in the backward pass beside the activations that come back: the way
- * in carries all of them, one after another or at once. */
+/* The next step's batch comes beside all-reduces, and in the backward pass beside the activations that come back: the
+ * way in carries all of them, one after another or at once. */
 START_TEST(input_beside_both) {
     for (int fold = 0; fold < 2; fold++) {
         struct tsim_input_pipeline_flow flow;
@@ -252,10 +252,10 @@ START_TEST(input_beside_both) {
 END_TEST
 
 /* All at once, on two nodes: activations leave and come back, all-reduces of tensor ranks cross slot and NIC, the next
- * batch comes in, and a checkpoint leaves the host for the other node's, over the NICs alone and without end. Into
- * the accelerator come activations once, batches of three times as many bytes, and what the NICs bring, N; so long is the step.
- * The NICs always have something to carry, so of T x NIC bytes the checkpoint gets all but N. With few copies and no
- * batch the NICs are short, not the slot: collectives have half of them. */
+ * batch comes in, and a checkpoint leaves the host for the other node's, over the NICs alone and without end. Into the
+ * accelerator come activations once, batches of three times as many bytes, and what the NICs bring, N; so long is the
+ * step. The NICs always have something to carry, so of T x NIC bytes the checkpoint gets all but N. With few copies and
+ * no batch the NICs are short, not the slot: collectives have half of them. */
 START_TEST(all_at_once) {
     const double NIC = 5e9;
     for (int fold = 0; fold < 2; fold++) {
@@ -288,10 +288,10 @@ START_TEST(all_at_once) {
 }
 END_TEST
 
-/* A replica on each of two nodes, whose kernels take next to nothing: a step is its gradients, of which each NIC brings N bytes, or what
- * the samples take that come over the same NIC, S bytes a step. Half of N delays the gradients by as much: N + S must come
- * in. So it is with three times N, where the step waits for its batch. A storage with a network of its own costs nothing,
- * and one of N bytes a step's time is waited for on whatever network. */
+/* A replica on each of two nodes, whose kernels take next to nothing: a step is its gradients, of which each NIC brings
+ * N bytes, or what the samples take that come over the same NIC, S bytes a step. Half of N delays the gradients by as
+ * much: N + S must come in. So it is with three times N, where the step waits for its batch. A storage with a network
+ * of its own costs nothing, and one of N bytes a step's time is waited for on whatever network. */
 START_TEST(input_over_nics) {
     const double NIC = 5e9;
     for (int fold = 0; fold < 2; fold++) {

@@ -10,7 +10,7 @@ static struct tsim_node node = {.name = "n", .accelerator = &accelerator};
 static struct tsim_plan_candidate candidate = {.job = &job};
 static struct tsim_plan plan;
 
-/* A run of `from` to `to` days, evenly; prices within `spread`. */
+/* Returns an offer whose run takes `from` to `to` days, evenly, with prices within `spread`. */
 static struct tsim_offer offer_of(double from, double to, double spread) {
     job = (struct tsim_scenario){.cost = {.price_spread = spread}};
     job.cluster.node = &node;
@@ -28,8 +28,8 @@ static void check_chances(struct tsim_offer *offer, double in_time, double in_bu
     ck_assert_double_eq_tol(offer->chance_of_both, of_both, 1e-9);
 }
 
-/* Ten days at 100 USD, each price within a factor of two in eight of ten cases: half of them cost 1,000 or less, nine in
- * ten 2,000 or less. */
+/* The run takes ten days at 100 USD, each price within a factor of two in eight of ten cases: half of them cost 1,000
+ * or less, nine in ten 2,000 or less. */
 START_TEST(prices_spread) {
     struct tsim_offer offer = offer_of(10, 10, 2);
     job.goal.budget_usd = 1000;
@@ -64,8 +64,8 @@ START_TEST(both_goals_come_from_the_same_days) {
 }
 END_TEST
 
-/* A contract of a year is paid for a year, a machine that comes after 30 days ends 30 days later, and electricity does not
- * spread with prices. */
+/* A contract of a year is paid for a year, a machine that comes after 30 days ends 30 days later, and electricity does
+ * not spread with prices. */
 START_TEST(each_way_has_its_terms) {
     struct tsim_offer offer = offer_of(10, 10, 1);
     offer.purchase = TSIM_PURCHASE_RESERVE;
@@ -90,8 +90,8 @@ START_TEST(each_way_has_its_terms) {
 }
 END_TEST
 
-/* A hundred days of 10 USD of electricity, whose price is within a factor of two in eight of ten cases, beside a machine that
- * costs nothing: nine in ten cost 2,000 or less. Prices of machines do not spread it. */
+/* A hundred days of 10 USD of electricity, whose price is within a factor of two in eight of ten cases, beside a
+ * machine that costs nothing: nine in ten cost 2,000 or less. Prices of machines do not spread it. */
 START_TEST(electricity_spreads_what_is_bought) {
     struct tsim_offer offer = offer_of(100, 100, 3);
     offer.purchase = TSIM_PURCHASE_BUY;
@@ -120,7 +120,7 @@ START_TEST(chances_are_coarse) {
 }
 END_TEST
 
-/* Chance first, then cost; without a date the days; by cost among those likelier than not. */
+/* Chance comes first, then cost; without a date the days; with cost as the goal, those likelier than not. */
 START_TEST(chance_goes_before_cost) {
     const struct tsim_goal_spec both = {.deadline_s = 1, .budget_usd = 1}, money = {.budget_usd = 1};
     struct tsim_offer sure = {.chance_of_both = 0.95, .mean_usd = 9, .days = {.p50 = 9}},
@@ -136,8 +136,9 @@ START_TEST(chance_goes_before_cost) {
 }
 END_TEST
 
-/* A machine that nobody measured is certain of its days, by an interval that nothing stands behind, and half as dear. One
- * with measured runs keeps the goal in seventeen of twenty cases, by its wide interval. Ranked by chance it wins. */
+/* A machine that nobody measured is certain of its days, by an interval that nothing stands behind, and half as dear.
+ * One with measured runs keeps the goal in seventeen of twenty cases, by its wide interval. Ranked by chance it
+ * wins. */
 START_TEST(a_narrow_interval_does_not_win) {
     struct tsim_offer wide = offer_of(70, 104, 1), narrow;
     wide.evidence = TSIM_GROUNDS_MEASURED;

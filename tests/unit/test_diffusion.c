@@ -23,16 +23,16 @@ static void begin(const char *id, int64_t length) {
     x.scenario.parallelism.sequence = false;
 }
 
-/* Peebles and Xie 2022, table 1 (DiT-XL/2) and table 4 in appendix B: 118.64 G multiplications for an image of 256 x
- * 256, 256 tokens. */
+/* Peebles and Xie 2022, table 1 (DiT-XL/2) and table 4 in appendix B, have 118.64 G multiplications for an image of 256
+ * x 256, 256 tokens. */
 START_TEST(published_flops) {
     begin("dit-xl-2", 256);
     ck_assert_double_eq_tol(256 * tsim_model_flops_per_token(&x.model, 256, 256) / 6, 118.64e9, 0.1e9);
 }
 END_TEST
 
-/* Forward FLOPs of a micro-batch of two, over all tensor ranks: products of rows that every rank has whole (of a sample's vector,
- * and the ends) count on each. */
+/* Forward FLOPs of a micro-batch of two, over all tensor ranks: products of rows that every rank has whole (of a
+ * sample's vector, and the ends) count on each. */
 static double executed(double *of_layers) {
     struct tsim_parts parts = tsim_model_parts(&x.model);
     double all = 0;
@@ -113,8 +113,8 @@ START_TEST(ranks) {
 }
 END_TEST
 
-/* A compiler takes what scales and gates into the norms and residuals, forward; queries of the image meet the keys of 512
- * tokens of text in one product of its own. */
+/* A compiler takes what scales and gates into the norms and residuals, forward; queries of the image meet the keys of
+ * 512 tokens of text in one product of its own. */
 START_TEST(kernels) {
     struct tsim_op_list list;
     begin("wan2.1-1.3b", 4096);

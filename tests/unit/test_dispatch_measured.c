@@ -35,7 +35,7 @@ static struct times predict(int64_t nodes, int64_t on_node) {
     return times;
 }
 
-/* Within 15 %, with one fraction of the links' rates for all (pass.c). */
+/* The predictions are within 15 %, with one fraction of the links' rates for all (pass.c). */
 START_TEST(deepep) {
     static const struct {
         int64_t nodes;

@@ -8,7 +8,7 @@
 
 /* ---- the mean of a profile ---- */
 
-/* 12 hours at 0 and 12 at 1: from 18 h on, 30 hours hold 6 hours of 1, 12 of 0 and 12 of 1. */
+/* The profile is 0 for 12 hours and 1 for 12: from 18 h on, 30 hours hold 6 hours of 1, 12 of 0 and 12 of 1. */
 START_TEST(a_square_wave_is_integrated) {
     double values[24] = {0};
     for (int hour = 12; hour < 24; hour++)
@@ -47,7 +47,7 @@ static struct tsim_energy_meter meter_of(const struct tsim_campaign_job *job, in
     return meter;
 }
 
-/* 41 days and a half from 6:15 on, at once and hour by hour. */
+/* The time is 41 days and a half from 6:15 on, taken at once and hour by hour. */
 START_TEST(whole_days_are_taken_at_once) {
     struct tsim_energy_meter whole, pieces;
     const double end_s = 41.5 * DAY;
@@ -107,7 +107,7 @@ START_TEST(nodes_in_repair_are_counted) {
 }
 END_TEST
 
-/* Preempted nodes by the same law: at the rate 20 a day with a gap of 6 h. */
+/* Preempted nodes follow the same law: at the rate 20 a day with a gap of 6 h. */
 START_TEST(preempted_nodes_are_counted) {
     enum { N = 40 };
     struct tsim_campaign_job job = job_of(100 * DAY);
@@ -192,7 +192,7 @@ START_TEST(beginnings_share_the_run) {
 }
 END_TEST
 
-/* Nodes in repair at half the power of idle ones, or switched off: the same difference twice. */
+/* Nodes in repair draw half the power of idle ones, or are switched off: the same difference twice. */
 START_TEST(a_node_in_repair_can_be_switched_off) {
     double kwh[3];
     const char *const FRACTIONS[] = {"1", "0.5", "0"};

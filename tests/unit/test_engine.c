@@ -18,7 +18,7 @@ START_TEST(alone_it_takes_its_roofline_time) {
 }
 END_TEST
 
-/* 10 units at no more than 4 a second: 2.5 s, with and without a resource. */
+/* It takes 2.5 s for 10 units at no more than 4 a second, with and without a resource. */
 START_TEST(its_bound_holds) {
     int32_t wide = tsim_engine_add_resource(engine, 100);
     add_flow(add_stream(), 10, 0, wide)->bound_per_s = 4;
@@ -209,7 +209,7 @@ START_TEST(a_rest_below_half_a_tick_ends_at_once) {
 }
 END_TEST
 
-/* A latency up to the end of time and one tick of work: beyond it. */
+/* A latency up to the end of time and one tick of work end beyond it. */
 START_TEST(a_latency_beyond_the_end_of_time) {
     add_task(add_stream(), 1e-12, INT64_MAX - 1)->bound_per_s = 0.5;
     ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_LIMIT);
@@ -376,7 +376,7 @@ START_TEST(a_join_of_many_adds_up_their_demands) {
 }
 END_TEST
 
-/* Joins in other orders on each stream, many open at once: a triangle of pairs and a join of one. */
+/* Joins come in other orders on each stream, many open at once: a triangle of pairs and a join of one. */
 START_TEST(joins_may_overlap) {
     for (int i = 0; i < 3; i++)
         add_stream();
@@ -404,7 +404,7 @@ static bool join_again(void *context, int32_t stream, struct tsim_task *task) {
     return n_joins[stream]++ < 1000;
 }
 
-/* A thousand joins one after the other: the memory of one. */
+/* A thousand joins one after another take the memory of one. */
 START_TEST(memory_is_that_of_the_living) {
     int64_t n_joins[2] = {0, 0};
     tsim_engine_add_resource(engine, 1000);

@@ -23,7 +23,7 @@ static void expect_flowed(int32_t through, double units) {
 /* ---- nothing to do ---- */
 
 /* A link of 1 GB/s carries 1 GB. At 1/2 s another stream sends a thousand empty messages over it, without latency: all
- * at that tick, and the link knows nothing of them. */
+ * take place at that tick, and the link knows nothing of them. */
 START_TEST(empty_messages_take_no_time_and_no_share) {
     enum { N = 1000 };
     int32_t link = resource(1e9), stream = script_stream(&script);
@@ -179,7 +179,7 @@ START_TEST(ends_come_before_starts) {
 }
 END_TEST
 
-/* 500 pairs of ranks exchange messages of 1 byte at one tick over one switch of 1000 B/s: 2 B/s each, 1/2 s. */
+/* 500 pairs of ranks exchange messages of 1 byte at one tick over one switch of 1000 B/s, at 2 B/s each, in 1/2 s. */
 START_TEST(many_joins_at_one_tick) {
     enum { N = 500 };
     int32_t crossbar = resource(1000);
@@ -236,7 +236,7 @@ START_TEST(weights_of_a_billion_and_one) {
 }
 END_TEST
 
-/* 22 links of 1e-3, 1e-2, ... 1e18 B/s, each with a message of two seconds: 2 s on every one. */
+/* Each of 22 links of 1e-3, 1e-2, ... 1e18 B/s carries a message of two seconds, which takes 2 s on every one. */
 START_TEST(capacities_over_21_decades) {
     enum { N = 22 };
     struct script_step *steps[N];
@@ -413,7 +413,7 @@ START_TEST(two_that_send_first) {
 }
 END_TEST
 
-/* Sender and receiver disagree on the size: a report, not one of the two sizes. */
+/* Sender and receiver disagree on the size, which gives a report, and not one of the two sizes. */
 START_TEST(a_receive_of_another_size) {
     message(script_stream(&script), 1, 1000, "rank 0: send of microbatch 1 to rank 1");
     message(script_stream(&script), 1, 999, "rank 1: receive of microbatch 1 from rank 0");

@@ -111,7 +111,7 @@ static bool go_round(void *context, int32_t stream, struct tsim_task *task) {
     return true; /* no work, no latency, for ever */
 }
 
-/* Exit status 70. */
+/* It ends with exit status 70. */
 START_TEST(an_endless_loop_at_one_tick_is_a_bug) {
     tsim_engine_release(engine);
     struct tsim_engine_options options = {.tick_s = 1e-12, .max_events_per_tick = 1000};
@@ -121,7 +121,7 @@ START_TEST(an_endless_loop_at_one_tick_is_a_bug) {
 }
 END_TEST
 
-/* The same limit, and more events than that, but two at each tick. */
+/* With the same limit there are more events than that, but two at each tick. */
 START_TEST(the_limit_is_for_one_tick) {
     tsim_engine_release(engine);
     struct tsim_engine_options options = {.tick_s = 1e-12, .max_events_per_tick = 2};

@@ -1,4 +1,4 @@
-/* Pauses for evaluation: forward passes alone, against sums of passes. */
+/* Tests pauses for evaluation, which are forward passes alone, against sums of passes. */
 #include "step/pass/pass.h"
 #include "support/training_rig.h"
 
@@ -17,8 +17,8 @@ static struct tsim_result run(const struct tsim_scenario *scenario) {
     return result;
 }
 
-/* A forward pass of the whole model: its kernels, of which the host launches the first when the pass begins, and none of
- * the others too late. */
+/* A forward pass of the whole model: its kernels, of which the host launches the first when the pass begins, and none
+ * of the others too late. */
 static double forward_s(const struct tsim_scenario *sc) {
     struct tsim_pass_costs costs;
     struct tsim_pass_cost cost = {0};
@@ -53,7 +53,7 @@ START_TEST(many_samples_are_not_simulated_one_by_one) {
 }
 END_TEST
 
-/* floor(10,000 / 300) pauses, with their time and energy. */
+/* There are floor(10,000 / 300) pauses, with their time and energy. */
 START_TEST(the_run_counts_them) {
     struct tsim_result r = run(load(GPU, BATCH "evaluation: {every: 300, samples: 4096}", ""));
     double run_s = 10000 * r.step.terms.time_s + 33 * r.evaluation.time_s; /* the campaign counts in milliseconds */

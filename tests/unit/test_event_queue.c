@@ -146,7 +146,7 @@ END_TEST
 
 enum { N_ITEMS = 60 };
 
-/* The first of a plain array of ticks (< 0 = not queued): the second implementation. */
+/* Returns the first of a plain array of ticks (< 0 = not queued), which is the second implementation. */
 static int32_t first_of(const int64_t ticks[N_ITEMS], const enum tsim_phase phases[N_ITEMS]) {
     int32_t first = -1;
     for (int32_t item = 0; item < N_ITEMS; item++)
@@ -156,7 +156,7 @@ static int32_t first_of(const int64_t ticks[N_ITEMS], const enum tsim_phase phas
     return first;
 }
 
-/* In the row; and with numbers twice as large among many. */
+/* Operations are in the row, and, with numbers twice as large, among many. */
 START_TEST(random_operations_agree_with_an_array) {
     struct random_source random = {42};
     int32_t times = _i + 1;

@@ -109,8 +109,8 @@ START_TEST(shares_add_up_to_the_step) {
 }
 END_TEST
 
-/* Collectives of passes meet gradients, or each other: the account says what that adds for each axis, and no row is what is
- * left of the step. */
+/* Collectives of passes meet gradients, or each other: the account says what that adds for each axis, and no row is
+ * what is left of the step. */
 START_TEST(traffic_that_meets_is_a_row) {
     static const struct {
         const char *golden, *row;
@@ -135,12 +135,12 @@ START_TEST(traffic_that_meets_is_a_row) {
 }
 END_TEST
 
-/* The row is no remainder: it is what the step timed of the collectives, less what each pass has of them where it is played alone. On one
- * node, where no other traffic is, the two agree to the tick, and there is no such row. */
+/* The row is no remainder: it is what the step timed of the collectives, less what each pass has of them where it is
+ * played alone. On one node, where no other traffic is, the two agree to the tick, and there is no such row. */
 START_TEST(traffic_that_meets_nothing_has_no_row) {
     static const struct { int64_t tensor, context; } PLANS[] = {{8, 1}, {4, 2}, {1, 8}};
     e.scenario.cluster.nodes = 1;
-    /* Ranks of a context group reduce their gradients, too: after the passes. */
+    /* Ranks of a context group also reduce their gradients, after the passes. */
     e.scenario.parallelism.overlap.gradients = e.scenario.parallelism.overlap.parameters = false;
     use_plan(PLANS[_i].tensor, 1, PLANS[_i].context);
     struct tsim_explanation explanation = explained();
@@ -227,7 +227,7 @@ static double number_after(const char *haystack, const char *needle) {
     return strtod(at + strlen(needle), NULL);
 }
 
-/* The sum of one column over all rows of a table in CSV. */
+/* Returns the sum of one column over all rows of a table in CSV. */
 static double sum_of_column(const char *csv, const char *table, const char *column) {
     char line[1024], want[64];
     double sum = 0;

@@ -64,7 +64,7 @@ static void use_plan(int64_t nodes, int64_t tensor, int64_t pipeline, int64_t co
     example_finish(&e);
 }
 
-/* Not figures of the run, or of a catalogue of runs. */
+/* Returns whether the path is left out, because it is no figure of the run or comes from a catalogue of runs. */
 static bool is_left_out(const char *path) {
     static const char *const STARTS[] = {"simulator.", "measured[", "memory.changes_that_fit",
                                          "campaign.distribution.replications["};
@@ -313,7 +313,8 @@ START_TEST(what_a_run_may_have_has_trees) {
 }
 END_TEST
 
-/* Scenarios are drawn by chance: with slow accelerators, with operators as events, and with a host that is waited for. */
+/* Scenarios are drawn by chance: with slow accelerators, with operators as events, and with a host that is waited
+ * for. */
 START_TEST(ways_to_play_a_step_have_trees) {
     for (int way = 0; way < 4; way++) {
         e.scenario.simulation.steps = 5;

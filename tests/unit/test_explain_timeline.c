@@ -1,4 +1,4 @@
-/* The chain of tasks that a step consists of: as the engine ran them, and by hand. */
+/* Tests the chain of tasks of which a step consists, as the engine ran them and by hand. */
 #include "report/terminal/explain_timeline.h"
 #include "step/input/step_input.h"
 #include "support/check_main.h"
@@ -19,7 +19,7 @@ static void teardown(void) {
     tsim_arena_release(&arena);
 }
 
-/* One replica on `stages` accelerators. */
+/* Makes one replica on `stages` accelerators. */
 static void use_pipeline(int64_t stages, int64_t chunks, enum tsim_schedule schedule, int64_t microbatches) {
     e.scenario.cluster.accelerators_per_node = stages;
     e.scenario.parallelism.pipeline = stages;
@@ -82,9 +82,9 @@ END_TEST
 
 /* Two stages, two micro-batches, 1f1b; F and B are the times of a pass on each stage (equal layers, but the head is
  * slower than the embedding), messages m:
- *   stage 0: F0 F1 . . B0 . B1      stage 1: . F0 B0 F1 B1
- * Stage 1 never waits after its first pass: F0(0) m F0 B0 F1 B1(1) m B1(0); then all meet for the norm, and stage 1, which
- * has more parameters, is the last to update them. */
+ *   stage 0: F0 F1 . . B0 . B1      stage 1: . F0 B0 F1 B1 Stage 1 never waits after its first pass: F0(0) m F0 B0 F1
+ *                                   B1(1) m B1(0); then all meet for the norm, and stage 1, which has more parameters,
+ *                                   is the last to update them. */
 START_TEST(two_by_two_by_hand) {
     struct tsim_path path;
     use_pipeline(2, 1, TSIM_SCHEDULE_1F1B, 2);
@@ -135,8 +135,8 @@ static double time_of(const struct tsim_path *path, enum tsim_path_kind kind) {
     return time_s;
 }
 
-/* Two replicas, without overlap: a gradient is reduced between the last pass and the optimizer. One that is half as fast
- * is waited for by the other, in its passes and in its optimizer, and waits for nobody itself. */
+/* Two replicas, without overlap: a gradient is reduced between the last pass and the optimizer. One that is half as
+ * fast is waited for by the other, in its passes and in its optimizer, and waits for nobody itself. */
 START_TEST(replicas_are_waited_for) {
     struct tsim_degraded slow = {.link = TSIM_DEGRADED_ACCELERATOR, .node = 0, .index = 1, .rate_frac = 0.5};
     e.scenario.cluster.degraded = &slow;

@@ -1,4 +1,4 @@
-/* One table written three ways. */
+/* Tests one table written in three ways. */
 #include "report/terminal/figures.h"
 #include "support/arena_rig.h"
 

@@ -48,7 +48,7 @@ START_TEST(numbers_take_the_unit_of_their_figure) {
 }
 END_TEST
 
-/* and binds before or, not before both. */
+/* The word `and` binds before `or`, and `not` before both. */
 START_TEST(operators_bind) {
     ck_assert(holds("true or false and false"));
     ck_assert(!holds("(true or false) and false"));

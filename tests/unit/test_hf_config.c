@@ -63,7 +63,7 @@ static enum tsim_status import(const char *text, size_t size, const struct tsim_
     "\"model_type\": \"llama\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, \"num_attention_heads\": 32, "       \
     "\"intermediate_size\": 11008, \"vocab_size\": 32000"
 
-/* A model's keys and more of them. */
+/* Imports a model's keys with more keys. */
 static enum tsim_status import_with(const char *model_keys, const char *more, const struct tsim_model **model,
                                     const char **yaml) {
     const char *text = tsim_arena_printf(&arena, "{%s, %s}", model_keys, more);
@@ -142,7 +142,7 @@ START_TEST(biases_of_a_llama) {
 }
 END_TEST
 
-/* 21,843 classes of ImageNet-21k: ViT-Base with a classifier of 769 values each. */
+/* The model has 21,843 classes of ImageNet-21k: ViT-Base with a classifier of 769 values each. */
 START_TEST(many_labels) {
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
@@ -188,7 +188,8 @@ START_TEST(every_missing_key_is_named) {
 }
 END_TEST
 
-/* A model_type that tsim knows and has not is refused with the name of its part, a network of diffusers by what it is. */
+/* A model_type that tsim knows and has not is refused with the name of its part, a network of diffusers by what it
+ * is. */
 START_TEST(parts_are_named) {
     static const char *const CASES[][2] = {{"\"model_type\": \"gemma3n\"", "embeddings of every layer"},
                                            {"\"model_type\": \"lfm2\"", "short convolutions"},
@@ -269,7 +270,7 @@ START_TEST(keys_that_change_the_model) {
     ck_assert_str_eq(diags.items[0].field, OTHERS[_i].key);
     ck_assert_int_eq(diags.items[0].at.line, 2);
     ck_assert_msg(strstr(diags.items[0].message, OTHERS[_i].why), "%s", diags.items[0].message);
-    /* --ignore leaves it out; off, it changes nothing. */
+    /* A --ignore leaves it out; a key that is off changes nothing. */
     struct tsim_import_input input = {.ignored = &OTHERS[_i].key, .n_ignored = 1};
     const struct tsim_value *root = NULL;
     const char *text = tsim_arena_printf(&arena, "{%s, %s}", LLAMA_2_7B, more);
@@ -281,8 +282,8 @@ START_TEST(keys_that_change_the_model) {
 }
 END_TEST
 
-/* A window is one where it is shorter than the longest sequence and some layers have it: a word for each layer, or as the
- * keys of a family say. A Qwen's first max_window_layers have none. */
+/* A window is one where it is shorter than the longest sequence and some layers have it: a word for each layer, or as
+ * the keys of a family say. A Qwen's first max_window_layers have none. */
 START_TEST(windows) {
     static const struct {
         const char *type, *keys;
@@ -710,8 +711,8 @@ START_TEST(fallback) {
 }
 END_TEST
 
-/* --approximate takes layers that tsim does not have as attention to all tokens, leaves out parts of attention, and says it
- * in the file; experts and towers are refused as ever. */
+/* --approximate takes layers that tsim does not have as attention to all tokens, leaves out parts of attention, and
+ * says it in the file; experts and towers are refused as ever. */
 START_TEST(approximately) {
     static const struct {
         const char *keys;

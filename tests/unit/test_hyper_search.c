@@ -1,9 +1,9 @@
-/* Searches that stop trials early: brackets against the published table, work and days against sums by hand. */
+/* Tests searches that stop trials early: brackets against the published table, work and days against sums by hand. */
 #include "support/training_rig.h"
 
 #include <math.h>
 
-/* Li et al. 2018 (JMLR 18, section 2.3), the table of n_i and r_i for R = 81 and eta = 3. */
+/* Li et al. 2018 (JMLR 18, section 2.3) have the table of n_i and r_i for R = 81 and eta = 3. */
 START_TEST(hyperband_is_as_published) {
     static const struct {
         double trials, resource;
@@ -31,8 +31,8 @@ static struct tsim_result search(const char *text) {
                                     text)));
 }
 
-/* 16 trials for an eighth of the run, 8 for the next eighth, 4 for the next quarter, 2 for the other half: the last cut but one would
- * need a sixteenth, which is less than a tenth. On three clusters these come in 6, 3, 2 and 1 turns. */
+/* 16 trials for an eighth of the run, 8 for the next eighth, 4 for the next quarter, 2 for the other half: the last cut
+ * but one would need a sixteenth, which is less than a tenth. On three clusters these come in 6, 3, 2 and 1 turns. */
 START_TEST(rungs_add_up) {
     struct tsim_result r = search("method: halving, trials: 16, at_once: 3, eta: 2, least: 10 %");
     const struct tsim_campaign *run = &r.campaign;

@@ -1,4 +1,4 @@
-/* Logs: Megatron-LM's list of arguments, configurations as JSON, and times of steps. */
+/* Tests logs: Megatron-LM's list of arguments, configurations as JSON, and times of steps. */
 #include "import/formats.h"
 #include "import/launches/launch_log.h"
 #include "support/training_rig.h"
@@ -107,7 +107,7 @@ START_TEST(series_of_numbers) {
 }
 END_TEST
 
-/* The JSON of a log, line by line behind whatever launchers write, with places of the log. */
+/* The JSON of a log is read line by line behind whatever launchers write, with places of the log. */
 START_TEST(configurations_as_json) {
     const struct tsim_scenario *sc = imported(
         "torchtitan", "[rank0]:[titan] - INFO - Running with args: {\n[rank0]:  \"model\": {\"name\": \"llama3\", "

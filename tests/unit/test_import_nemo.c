@@ -41,7 +41,7 @@ START_TEST(fp8_has_one_switch) {
 }
 END_TEST
 
-/* OmegaConf's references: beside the value, above it, from the root, and NeMo's products. */
+/* OmegaConf's references stand for values beside them, above them, from the root, and for NeMo's products. */
 START_TEST(values_that_stand_for_others) {
     const struct tsim_scenario *sc = imported(GPT("  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n"
                                                   "  data:\n    seq_length: ${model.encoder_seq_length}\n"
@@ -134,7 +134,7 @@ START_TEST(what_is_taken) {
     const struct tsim_scenario *sc =
         imported(GPT("  peft: {peft_scheme: lora, lora_tuning: {adapter_dim: 12, target_modules: [attention_qkv]}}\n"));
     ck_assert_int_eq(sc->training.adapter.rank, 12);
-    /* 16 tokens to the left beside its own, in one layer of two */
+    /* A token attends to 16 tokens to the left beside its own, in one layer of two. */
     sc = imported(GPT("  window_size: [16, 0]\n  window_attn_skip_freq: 2\n"));
     ck_assert_int_eq(sc->model->attention_window, 17);
 }

@@ -23,7 +23,7 @@ static const struct {
     {"megatron", "megatron-bloom-176b.slurm", NULL, 176247271424.0 - 2 * 14336, 384, 4, 12, 8, 1},
     {"megatron", "megatron-mixtral-8x7b.sh", "8", 46702792704.0, 64, 1, 4, 16, 1},
     {"megatron", "megatron-llama3-8b-fp8.sh", NULL, 8030261248.0 + 128 * 2 * 4096 + 65 * 4096, 8, 1, 1, 8, 1},
-    /* 24 layers: 4 x 1024^2 + 3 x 1024 x 2688 + 4 x 1024 of norms; the last norm; two tables of 50,304 rows */
+    /* It has 24 layers: 4 x 1024^2 + 3 x 1024 x 2688 + 4 x 1024 of norms; the last norm; two tables of 50,304 rows. */
     {"megatron", "megatron-gpt.yaml", NULL, 24 * (4 * 1048576.0 + 3 * 1024 * 2688 + 4096) + 2048 + 2 * 50304 * 1024.0,
      1, 1, 1, 1, 0},
     /* Llama 3 70B: 70,553,706,496; 128,256 rows become 128,512 in two tables of 8,192 */
@@ -64,7 +64,7 @@ END_TEST
     "--micro-batch-size 1 --global-batch-size 16 --max-position-embeddings 1024 --bf16 "                               \
     "--pipeline-model-parallel-size 4 "
 
-/* Stages of a layout, layers that predict further tokens in the last of them, moments in 16 bits. */
+/* A layout gives stages, layers that predict further tokens in the last of them, and moments in 16 bits. */
 START_TEST(stages_of_a_layout) {
     static const struct {
         const char *arguments;
@@ -201,7 +201,7 @@ START_TEST(megatron_s_graphs) {
 }
 END_TEST
 
-/* Half of a DGX-2: eight of its sixteen. */
+/* The job is on half of a DGX-2: eight of its sixteen. */
 START_TEST(nodes_larger_than_the_launch) {
     struct tsim_import_result result = {NULL, NULL};
     ck_assert_int_eq(import_text("megatron", "#SBATCH --constraint=v100\npretrain_gpt.py --fp16 " SIZES, &result),
@@ -294,7 +294,7 @@ START_TEST(contradictions_have_a_place) {
 }
 END_TEST
 
-/* train_batch_size = micro-batch x accumulation x accelerators. */
+/* DeepSpeed's train_batch_size is micro-batch x accumulation x accelerators. */
 START_TEST(deepspeed_s_batches) {
     struct tsim_import_result result = {NULL, NULL};
     ck_assert_int_eq(import_text("deepspeed",
@@ -336,7 +336,8 @@ START_TEST(deepspeed_s_auto) {
 }
 END_TEST
 
-/* Degrees whose product no whole number of 64 bits holds: so many accelerators are refused, they are not counted wrong. */
+/* Degrees whose product no whole number of 64 bits holds: so many accelerators are refused, they are not counted
+ * wrong. */
 START_TEST(torchtitan_s_largest_degrees) {
     static const char TEXT[] = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\n"
                                "tensor_parallel_degree = 100000\npipeline_parallel_degree = 100000\n"

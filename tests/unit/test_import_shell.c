@@ -22,7 +22,7 @@ static const char *beside(void *context, struct tsim_arena *a, const char *path,
     return strcmp(path, "./env.sh") == 0 ? TEXT : NULL;
 }
 
-/* The commands' words in brackets, commands apart by '/'. */
+/* Returns the commands' words in brackets, and commands separated by '/'. */
 static const char *words_of(const char *text) {
     struct tsim_shell_script script = script_of(text);
     const char *all = "";
@@ -98,7 +98,7 @@ static const struct {
     {"until [ $# -eq 0 ]; do shift; done; echo $#", "[echo][0]"},
     {"set -- a b\nwhile (( \"$#\" )); do X+=$1; shift; done; echo $X $(($# + 1))", "[echo][ab][1]"},
     {"while true; do X+=1; done\necho end", "[echo][end]"},
-    /* tests in front of && and || */
+    /* These are tests in front of && and ||. */
     {"A=1\n[ -z \"$A\" ] && A=2\n[[ $A == 1 ]] || A=3\necho $A", "[echo][1]"},
     {"[ a = b ] && A=1 || A=2\necho $A", "[echo][2]"},
     {"[ a = a ] && A=1 || A=2\necho $A", "[echo][1]"},

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The node of a scenario around what the import wrote. */
+/* Returns the node of a scenario around what the import wrote. */
 static const struct tsim_node *node_of(const char *yaml) {
     const char *text =
         "schema: tsim/v1\nname: t\nmodel: mlp-mnist\ntraining: {precision: fp32}\ncluster:\n  nodes: 1\n  node:\n";
@@ -39,7 +39,8 @@ static void check_close(double actual, double expected) {
     ck_assert_double_eq_tol(actual / expected, 1, 1e-5);
 }
 
-/* Eight GPUs of 18 NVLinks each to every other: a switch; eight of ten NICs beside them. A DGX H100's links: 18 x 25 GB/s each way. */
+/* Eight GPUs with 18 NVLinks each to every other are a switch; eight of ten NICs are beside them. A DGX H100 has links
+ * of 18 x 25 GB/s each way. */
 START_TEST(dgx_h100_by_nvidia_smi) {
     const struct tsim_node *n = imported("nvidia-topo", "tests/data/import/dgx-h100-topo.txt", NULL);
     ck_assert_int_eq(n->accelerators, 8);
@@ -50,7 +51,7 @@ START_TEST(dgx_h100_by_nvidia_smi) {
 }
 END_TEST
 
-/* GPUs in pairs below a switch (PIX), two pairs on each socket (NODE), one NIC. */
+/* The GPUs are in pairs below a switch (PIX), with two pairs on each socket (NODE) and one NIC. */
 START_TEST(pcie_by_nvidia_smi) {
     const struct tsim_override l40s = {"accelerator", "l40s"};
     const struct tsim_node *n = imported("nvidia-topo", "tests/data/import/pcie-topo.txt", &l40s);
@@ -63,8 +64,8 @@ START_TEST(pcie_by_nvidia_smi) {
 }
 END_TEST
 
-/* Four A100 (compute capability 8.0) with 3 x 4 NVLinks, two NICs of 200,000 Mb/s; PCIe at 16 GT/s x 16 lanes, coded
- * 128 of 130 bits: 31.5 GB/s. */
+/* There are four A100 (compute capability 8.0) with 3 x 4 NVLinks and two NICs of 200,000 Mb/s; PCIe at 16 GT/s x 16
+ * lanes, coded 128 of 130 bits, is 31.5 GB/s. */
 START_TEST(hgx_a100_by_nccl) {
     const struct tsim_node *n = imported("nccl-xml", "tests/data/import/hgx-a100x4-nccl.xml", NULL);
     ck_assert_int_eq(n->accelerators, 4);
@@ -76,7 +77,8 @@ START_TEST(hgx_a100_by_nccl) {
 }
 END_TEST
 
-/* Eight H100 (9.0) of 5 + 5 + 4 + 4 NVLinks to four switches, a NIC of 400,000 Mb/s beside each; 32 GT/s x 16. */
+/* There are eight H100 (9.0) with 5 + 5 + 4 + 4 NVLinks to four switches, and a NIC of 400,000 Mb/s beside each; PCIe
+ * is 32 GT/s x 16. */
 START_TEST(hgx_h100_by_nccl) {
     const struct tsim_node *n = imported("nccl-xml", "docs/examples/nccl-h100.xml", NULL);
     ck_assert_int_eq(n->accelerators, 8);
@@ -88,8 +90,8 @@ START_TEST(hgx_h100_by_nccl) {
 }
 END_TEST
 
-/* Eight H100 (PCI device 0x2330), four NVSwitches, a NIC beside each accelerator; the one behind a slower PCIe link is not a
- * job's. */
+/* Eight H100 (PCI device 0x2330), four NVSwitches, a NIC beside each accelerator; the one behind a slower PCIe link is
+ * not a job's. */
 START_TEST(hgx_h100_by_lstopo) {
     const struct tsim_node *n = imported("lstopo", "tests/data/import/hgx-h100-lstopo.xml", NULL);
     ck_assert_int_eq(n->accelerators, 8);
@@ -157,7 +159,8 @@ static const char *refused(const char *format, const char *text) {
     return diags.items[0].message;
 }
 
-/* A node as RCCL dumps it: each accelerator has an xGMI link to the next `links`, and a NIC of 400,000 Mb/s beside it. */
+/* A node as RCCL dumps it: each accelerator has an xGMI link to the next `links`, and a NIC of 400,000 Mb/s beside
+ * it. */
 static const char *rccl(int n, int links, const char *pci, const char *gpu) {
     const char *text = "<system version=\"2\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\">";
     for (int i = 0; i < n; i++) {
@@ -179,8 +182,8 @@ static const char *rccl(int n, int links, const char *pci, const char *gpu) {
                              text);
 }
 
-/* Eight MI300X of 304 compute units, 7 links of 64 GB/s each; four of them have 3. The administrator's 10 Gb/s is no NIC
- * of the job. Before ROCm 6 gfx90a was 910, and sm 90. */
+/* Eight MI300X of 304 compute units, 7 links of 64 GB/s each; four of them have 3. The administrator's 10 Gb/s is no
+ * NIC of the job. Before ROCm 6 gfx90a was 910, and sm 90. */
 START_TEST(amd_by_rccl) {
     const struct tsim_node *n =
         imported_text("nccl-xml", rccl(8, 7, "device=\"0x74b5\"", "sm=\"304\" gcn=\"gfx942\" arch=\"38911\""));
@@ -264,7 +267,8 @@ START_TEST(without_nics) {
 }
 END_TEST
 
-/* Eight cards of PCIe 3, all on one socket and none behind a switch: nothing of the catalogue's node of eight is taken over. */
+/* Eight cards of PCIe 3, all on one socket and none behind a switch: nothing of the catalogue's node of eight is taken
+ * over. */
 START_TEST(a_tree_as_it_is) {
     const char *text = "<system><cpu numaid=\"0\">";
     for (int i = 0; i < 8; i++)
@@ -281,7 +285,7 @@ START_TEST(a_tree_as_it_is) {
 }
 END_TEST
 
-/* Links of PCIe by generation: 2.5 and 5 GT/s lose a fifth to 8b/10b, 8 GT/s and more 2 of 130. */
+/* The links of PCIe by generation: 2.5 and 5 GT/s lose a fifth to 8b/10b, 8 GT/s and more lose 2 of 130. */
 static const struct {
     const char *speed;
     int lanes;
@@ -308,8 +312,9 @@ START_TEST(pcie_generations) {
 }
 END_TEST
 
-/* A cloud's file (NCCL_TOPO_FILE) has PCI devices alone: with the accelerator named it is the node of that, with as many as the
- * file has, and NICs as fast as a usual port that 16 lanes of 8 GT/s carry (15.75 GB/s = 126 Gb/s: 100 Gb/s). */
+/* A cloud's file (NCCL_TOPO_FILE) has PCI devices alone: with the accelerator named it is the node of that, with as
+ * many as the file has, and NICs as fast as a usual port that 16 lanes of 8 GT/s carry (15.75 GB/s = 126 Gb/s: 100
+ * Gb/s). */
 START_TEST(a_file_of_a_cloud) {
     static const char SWITCH[] =
         "<pci busid=\"ffff:ff:0%d.0\" class=\"0x060400\" link_speed=\"8 GT/s\" link_width=\"16\">"

@@ -18,7 +18,7 @@ static const struct tsim_scenario *imported(const char *text) {
     return load_text(result.yaml);
 }
 
-/* The place and the setting of the first mistake. */
+/* Checks the place and the setting of the first mistake. */
 static void check_refused(const char *text, int line, const char *setting) {
     struct tsim_import_result result = {0};
     diags.n_items = diags.n_errors = diags.n_warnings = 0;
@@ -68,7 +68,8 @@ START_TEST(memory_that_a_comment_says) {
 }
 END_TEST
 
-/* Forks name their kernels in the flavor: these have the sizes of the flavor alone. Another size, or another network, is not known. */
+/* Forks name their kernels in the flavor: these have the sizes of the flavor alone. Another size, or another network,
+ * is not known. */
 START_TEST(flavors_of_forks) {
     static const char *const SAME[] = {"30B-A3B", "30B-A3B-deepep", "opt-30B-A3B", "30B-A3B_hf", "30B-A3B-deepep-fp8"},
                              *const OTHERS[] = {"30B-A3B-vl", "30B", "30B-A3B2", "mini-30B-A3B"};
@@ -121,7 +122,7 @@ START_TEST(what_is_not_known) {
 }
 END_TEST
 
-/* A function of config_registry.py, which calls another and changes what it returns. */
+/* A function of config_registry.py calls another and changes what it returns. */
 #define REGISTRY                                                                                                       \
     "from torchtitan.config import TrainingConfig\n\nLENGTH = 2 * 4096\n\n"                                            \
     "def llama3_8b() -> Trainer.Config:\n"                                                                             \
@@ -158,7 +159,8 @@ START_TEST(configurations_in_python) {
 }
 END_TEST
 
-/* The one of several functions that is meant has to be said; a setting that nobody knows is an error at its place; circles end. */
+/* The one of several functions that is meant has to be said; a setting that nobody knows is an error at its place;
+ * circles end. */
 START_TEST(configurations_in_python_that_are_refused) {
     static const struct {
         const char *function, *text;

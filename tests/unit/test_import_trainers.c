@@ -33,7 +33,7 @@ START_TEST(automodel_pipeline) {
 }
 END_TEST
 
-/* Older sections, experts over all ranks, and an adapter by patterns of names. */
+/* The file has older sections, experts over all ranks, and an adapter by patterns of names. */
 START_TEST(automodel_experts_and_adapters) {
     const struct tsim_scenario *sc = imported(
         "automodel",
@@ -148,7 +148,8 @@ END_TEST
     "model = dict(checkpoint=False, num_attention_heads=32, vocab_size=103168, hidden_size=4096, num_layers=LAYERS,\n" \
     "    mlp_ratio=8 / 3, dtype=\"torch.bfloat16\", num_chunks=1)\n"
 
-/* The rule of the width: int(4,096 x 8 / 3) in whole 256 is 11,008. InternLM's biases and norms; weights over four ranks. */
+/* The rule of the width: int(4,096 x 8 / 3) in whole 256 is 11,008. InternLM's biases and norms; weights over four
+ * ranks. */
 START_TEST(internevo) {
     const struct tsim_scenario *sc =
         imported("internevo",
@@ -251,7 +252,8 @@ START_TEST(script_of_torchrun) {
 }
 END_TEST
 
-/* accelerate launch: DeepSpeed's stage from the name of its file, an adapter of peft, a quantized model. */
+/* The script of accelerate launch has DeepSpeed's stage in the name of its file, an adapter of peft, and a quantized
+ * model. */
 START_TEST(script_of_accelerate) {
     const struct tsim_scenario *sc =
         imported("hf-trainer",
@@ -268,7 +270,8 @@ START_TEST(script_of_accelerate) {
 }
 END_TEST
 
-/* deepspeed --include, pairs of dpo, lengths of a source and a target, and a batch of all accelerators (alpaca-lora). */
+/* The scripts have deepspeed --include, pairs of dpo, lengths of a source and a target, and a batch of all accelerators
+ * (alpaca-lora). */
 START_TEST(scripts_of_others) {
     const struct tsim_scenario *sc =
         imported("hf-trainer",

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Every consumer computes `compute_s` on each of its n batches, one after another. */
+/* Returns the flow if every consumer computes `compute_s` on each of its n batches, one after another. */
 static struct tsim_input_pipeline_flow flow_of(struct tsim_input_pipeline pipeline, double compute_s) {
     int32_t n = pipeline.n_batches + 1;
     double *gaps_s = TSIM_NEW_ARRAY(&arena, (size_t)(n * pipeline.n_consumers), double);
@@ -51,7 +51,7 @@ START_TEST(min_of_three) {
 }
 END_TEST
 
-/* Any mix, several consumers and batches a step, deep enough buffers. */
+/* It holds for any mix, several consumers and batches a step, with buffers that are deep enough. */
 START_TEST(min_of_four_anywhere) {
     unsigned seed = 12345;
     for (int round = 0; round < 200; round++) {
@@ -101,8 +101,8 @@ START_TEST(one_batch_ahead) {
 }
 END_TEST
 
-/* Crop, jitter and normalization, 10 + 15 + 5 ms a batch: a delay before each pass, or none at all; and one worker of
- * 30 ms cannot feed a pass of 10 ms. */
+/* Crop, jitter and normalization take 10 + 15 + 5 ms a batch: a delay before each pass, or none at all; and one worker
+ * of 30 ms cannot feed a pass of 10 ms. */
 START_TEST(preprocessing_of_30_ms) {
     SAME(step_s(pipeline_of(0, 0.030, 0, 1, 0), 0.100), 0.130);
     SAME(step_s(pipeline_of(0, 0.030, 0, 1, 2), 0.100), 0.100);
@@ -175,7 +175,7 @@ static const struct tsim_scenario *load(const char *data) {
                                        data));
 }
 
-/* NVMe: 3.5 GB/s in order, 0.35 GB/s at random. */
+/* NVMe reads 3.5 GB/s in order, 0.35 GB/s at random. */
 START_TEST(nvme_by_access) {
     struct tsim_result random = train_fully(load("storage: nvme, sample_size: 1 MB"));
     ck_assert_double_eq_tol(random.step.throughput.samples_per_s, 350, 0.1);
@@ -207,7 +207,8 @@ START_TEST(shared_storage) {
 }
 END_TEST
 
-/* Terms add up, and without waiting the step is what it is without `data`, but for what batches on their way take of HBM. */
+/* Terms add up, and without waiting the step is what it is without `data`, but for what batches on their way take of
+ * HBM. */
 START_TEST(ample_data_cost_nothing) {
     struct tsim_result with = train(load("storage: host-memory, workers: 64"));
     struct tsim_scenario without = *with.scenario;
@@ -222,7 +223,7 @@ START_TEST(ample_data_cost_nothing) {
 }
 END_TEST
 
-/* 2 batches ahead of 256 pictures of 1,024 x 1,024 x 3 bytes: 1.61 GB. */
+/* There are 2 batches ahead of 256 pictures of 1,024 x 1,024 x 3 bytes: 1.61 GB. */
 START_TEST(prefetch_buffers) {
     const struct tsim_scenario *sc = load("transfer_size: 3 MiB, workers: 1, prefetch: 2");
     ck_assert_double_eq(tsim_data_host_bytes(sc), 2.0 * 256 * 1024 * 1024 * 3);

@@ -28,9 +28,9 @@ START_TEST(published_macs) {
 }
 END_TEST
 
-/* The first of EfficientNet-B0's blocks that is repeated, 16 channels of 112 x 112 to 24 of 56 x 56: up to 96, 3 x 3 channel by
- * channel, the mean of each down to 4 and up to 96, each channel scaled, down to 24; the second of 24 channels adds its
- * input. Scaling reads and writes its image forward, and twice backward; its input is kept. */
+/* The first of EfficientNet-B0's blocks that is repeated, 16 channels of 112 x 112 to 24 of 56 x 56: up to 96, 3 x 3
+ * channel by channel, the mean of each down to 4 and up to 96, each channel scaled, down to 24; the second of 24
+ * channels adds its input. Scaling reads and writes its image forward, and twice backward; its input is kept. */
 START_TEST(inverted_blocks) {
     const struct tsim_model *m = load("efficientnet-b0");
     const struct tsim_list_layer *block[2][16];
@@ -71,7 +71,8 @@ START_TEST(inverted_blocks) {
 }
 END_TEST
 
-/* 18 blocks: stem, 16 bottlenecks, classifier. The first of stage 3 maps 256 channels of 56 x 56 to 512 of 28 x 28. */
+/* ResNet-50 has 18 blocks: stem, 16 bottlenecks, classifier. The first of stage 3 maps 256 channels of 56 x 56 to 512
+ * of 28 x 28. */
 START_TEST(resnet_blocks) {
     const struct tsim_model *m = load("resnet50");
     int32_t products = 0, norms = 0;
@@ -94,7 +95,7 @@ START_TEST(resnet_blocks) {
 }
 END_TEST
 
-/* 4 channels of 8 x 8; 3 x 3 to 6 channels in 2 groups, norm, activation; then 6 x 64 features to 10. */
+/* The list has 4 channels of 8 x 8; 3 x 3 to 6 channels in 2 groups, norm, activation; then 6 x 64 features to 10. */
 static const struct tsim_list_layer LAYERS[] = {
     {TSIM_LIST_PRODUCT, 0, 4, 6, 64, 64, 9, 1, 2, false, true},
     {TSIM_LIST_NORM, 0, 6, 6, 64, 64, 1, 1, 1, false, false},
@@ -166,7 +167,8 @@ START_TEST(activations_by_hand) {
 }
 END_TEST
 
-/* fp32, 3 x 3, no groups: 16 products over a quarter of the pixels, 4 / 9 of the FLOPs. tf32: in and out once more. */
+/* In fp32, 3 x 3 without groups has 16 products over a quarter of the pixels, 4 / 9 of the FLOPs. In tf32 input and
+ * output are moved once more. */
 START_TEST(algorithms) {
     struct example x;
     struct tsim_op_list list;
@@ -260,9 +262,10 @@ START_TEST(groups_are_not_slower) {
 }
 END_TEST
 
-/* DCGAN's products by hand, kernel area x in x out x pixels of the smaller image. The generator is trained on a batch of b images:
- * 6 b FLOPs a MAC, but for the input of its first layer. The discriminator judges three batches: two train it, without the gradient
- * of its images (12 b, and 4 b less in the first layer), and of the third only the gradients of inputs are passed on (4 b). */
+/* DCGAN's products by hand, kernel area x in x out x pixels of the smaller image. The generator is trained on a batch
+ * of b images: 6 b FLOPs a MAC, but for the input of its first layer. The discriminator judges three batches: two train
+ * it, without the gradient of its images (12 b, and 4 b less in the first layer), and of the third only the gradients
+ * of inputs are passed on (4 b). */
 START_TEST(adversaries_in_turn) {
     const struct tsim_model *m = load("dcgan");
     static const double GENERATOR[] = {16.0 * 100 * 512, 16.0 * 512 * 256 * 16, 16.0 * 256 * 128 * 64,
@@ -320,9 +323,9 @@ START_TEST(a_bias_by_itself) {
 }
 END_TEST
 
-/* A cross layer of 5 samples, fp16, 6 wide: product, first and last vectors in and one out; backward gradient, product and first
- * vector in, the product's gradient out, the first's added to. A bias in a pass of its own: 2 and 3 times the product's 3
- * wide result, which sums the gradient, too; of a bottom MLP on the first of two ranks, for 10 samples. */
+/* A cross layer of 5 samples, fp16, 6 wide: product, first and last vectors in and one out; backward gradient, product
+ * and first vector in, the product's gradient out, the first's added to. A bias in a pass of its own: 2 and 3 times the
+ * product's 3 wide result, which sums the gradient, too; of a bottom MLP on the first of two ranks, for 10 samples. */
 START_TEST(cross_layer_and_bias_pass) {
     struct example x;
     struct tsim_op_list list;
@@ -459,7 +462,7 @@ START_TEST(traffic_by_hand) {
 }
 END_TEST
 
-/* The sums of all operators of a name. */
+/* Returns the sums of all operators of a name. */
 static struct tsim_op all_of(const struct tsim_op_list *list, const char *name) {
     struct tsim_op sum = {0};
     for (int32_t i = 0; i < list->n; i++)

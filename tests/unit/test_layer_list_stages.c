@@ -1,4 +1,5 @@
-/* A layer list in the stages of a pipeline: whole blocks, each stage with its own parameters, kernels and messages. */
+/* Tests a layer list in the stages of a pipeline: whole blocks, each stage with its own parameters, kernels and
+ * messages. */
 #include "cluster/cluster.h"
 #include "model/layer_list.h"
 #include "partition/memory.h"
@@ -20,11 +21,11 @@ static const struct tsim_scenario *load(const char *model, const char *paralleli
     return try_text(text);
 }
 
-/* ResNet-50 by its groups of blocks: the stem and three, four, six, three and the classifier. */
+/* ResNet-50 is cut by its groups of blocks: the stem and three, four, six, three and the classifier. */
 #define BY_GROUPS "{pipeline: 4, layers_per_stage: [4, 4, 6, 4]}"
 
-/* torchvision, resnet50: conv1 9,408 + bn1 128; layer1 215,808; layer2 1,219,584; layer3 7,098,368; layer4 14,964,736;
- * fc 2,049,000. */
+/* torchvision's resnet50 has conv1 9,408 + bn1 128; layer1 215,808; layer2 1,219,584; layer3 7,098,368; layer4
+ * 14,964,736; fc 2,049,000. */
 START_TEST(parameters_of_groups) {
     const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
     ck_assert_ptr_nonnull(sc);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One accelerator, 8 samples of 1024 tokens a step. */
+/* One accelerator takes 8 samples of 1024 tokens a step. */
 static const char SCENARIO[] = "schema: tsim/v1\nname: small\nmodel: gpt2-small\ncluster: {node: single-a100-80gb}\n"
                                "training: {sequence_length: 1024, global_batch_size: 8, steps: 1000}\n";
 

@@ -23,13 +23,14 @@ static struct tsim_result every(int steps, const char *plan) {
     return run(4, tsim_arena_printf(&arena, "local_sgd: {workers: 4, steps: %d}, %s", steps, plan));
 }
 
-/* In fp16 two bytes a parameter, padding of the vocabulary included. */
+/* Returns the parameters, with two bytes each in fp16, padding of the vocabulary included. */
 static double parameters_of(const struct tsim_result *result) {
     return result->step.memory.weights_bytes / 2;
 }
 
-/* An all-reduce of fp32 weights, in every step or in every second. With ZeRO-1 a rank sends 2 x 3/4 of its eighth to those of 3
- * other nodes; whole weights go around a ring of all 32, of which each rank's share of the ports is an eighth. */
+/* An all-reduce of fp32 weights, in every step or in every second. With ZeRO-1 a rank sends 2 x 3/4 of its eighth to
+ * those of 3 other nodes; whole weights go around a ring of all 32, of which each rank's share of the ports is an
+ * eighth. */
 START_TEST(exchanges_are_shared_out_over_steps) {
     struct tsim_result first = every(1, "zero: 1"), second = every(2, "zero: 1");
     double rate = tsim_machine_of(&arena, first.scenario, NULL).cluster->nic_bytes_per_s;
@@ -40,7 +41,8 @@ START_TEST(exchanges_are_shared_out_over_steps) {
 }
 END_TEST
 
-/* Workers that never meet send what a node on its own does; only the slowest of 32 accelerators is slower than that of 8. */
+/* Workers that never meet send what a node on its own does; only the slowest of 32 accelerators is slower than that of
+ * 8. */
 START_TEST(between_them_workers_are_alone) {
     struct tsim_result together = every(1000000000, "zero: 1"), alone = run(1, "zero: 1, overlap: {parameters: false}");
     ck_assert_double_eq_tol(together.step.terms.exposed_data_s, alone.step.terms.exposed_data_s, 1e-8);
@@ -49,7 +51,7 @@ START_TEST(between_them_workers_are_alone) {
 }
 END_TEST
 
-/* A copy of the weights and a momentum, four bytes each, of the rank's eighth: as much as Adam's two moments. */
+/* A copy of the weights and a momentum take four bytes each, of the rank's eighth: as much as Adam's two moments. */
 START_TEST(outer_momentum_is_kept) {
     struct tsim_result average = every(100, "zero: 1"),
                        nesterov = run(4, "zero: 1, local_sgd: {workers: 4, steps: 100, outer: nesterov}");

@@ -21,8 +21,8 @@ static void begin(const char *id, int64_t tensor) {
     example_finish(&x);
 }
 
-/* mamba-2.8b, multiplications of a token and layer: h (2 d) + d (r + 2 n) + r d + d h with h 2,560, d 5,120, r 160, n 16; two of
- * each backward. */
+/* mamba-2.8b has, for a token and layer, h (2 d) + d (r + 2 n) + r d + d h multiplications with h 2,560, d 5,120, r
+ * 160, n 16; backward has two of each. */
 START_TEST(products) {
     struct tsim_op_list list;
     double h = 2560, d = 5120, r = 160, n = 16, macs = 2048 * (h * 2 * d + d * (r + 2 * n) + r * d + d * h);
@@ -31,7 +31,7 @@ START_TEST(products) {
     ck_assert_double_eq(sum_flops(&list), 2 * macs);
     tsim_operators_backward(&x.scenario, TSIM_PART_MAMBA1, 0, &list);
     ck_assert_double_eq(sum_flops(&list), 4 * macs);
-    /* Every weight and no other: 2 FLOPs a token forward, and no core. */
+    /* It counts every weight and no other, with 2 FLOPs a token forward, and no core. */
     ck_assert_double_eq_tol(tsim_layer_forward_flops(&x.model, TSIM_PART_MAMBA1, 2048, 2048).products * 2048 /
                                 (2 * macs),
                             1, 4e-3); /* vectors of the channels count as products */
@@ -56,8 +56,8 @@ START_TEST(tensor_ranks) {
 }
 END_TEST
 
-/* Input of the norm and of the block; input before and behind the convolution, gate and steps, vectors; the result: of a layer
- * that stands alone. */
+/* Input of the norm and of the block; input before and behind the convolution, gate and steps, vectors; the result: of
+ * a layer that stands alone. */
 START_TEST(kept) {
     begin("mamba-2.8b", 1);
     ck_assert_double_eq(tsim_layer_activation_bytes(&x.scenario, TSIM_PART_MAMBA1),
@@ -65,7 +65,8 @@ START_TEST(kept) {
 }
 END_TEST
 
-/* Buffers hold the gradient of scores where a layer has scores: written out, 2 bytes x heads x tokens^2; these have none. */
+/* Buffers hold the gradient of scores where a layer has scores: written out, 2 bytes x heads x tokens^2; these have
+ * none. */
 START_TEST(no_scores) {
     struct tsim_stage_memory of[2];
     begin("mamba-2.8b", 1);

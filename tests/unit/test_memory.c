@@ -1,4 +1,4 @@
-/* Korthikanti et al. 2022 (arXiv:2205.05198), equations 1 to 6 and table 2, as the closed form. */
+/* Tests memory against Korthikanti et al. 2022 (arXiv:2205.05198), equations 1 to 6 and table 2, as the closed form. */
 #include "model/routing.h"
 #include "partition/memory.h"
 #include "support/check_main.h"
@@ -8,7 +8,7 @@
 
 static struct example e;
 
-/* 22B of their table 3: h 6144, a 64, s 2048, b 4, t 8, fp16, dropout. */
+/* Makes the 22B model of their table 3: h 6144, a 64, s 2048, b 4, t 8, fp16, dropout. */
 static void init_22b(void) {
     example_init(&e);
     e.model = (struct tsim_model){.layers = 48,

@@ -21,10 +21,10 @@ static struct tsim_stage_memory stage(int32_t s) {
     return memory;
 }
 
-/* The more of two. At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it, or in
- * its place; written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient, the
- * scores' 8 U or the inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics, 4
- * bytes x 8 x 1,024, in place of scores. */
+/* The more of two. At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it, or
+ * in its place; written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient,
+ * the scores' 8 U or the inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics,
+ * 4 bytes x 8 x 1,024, in place of scores. */
 START_TEST(one_stage) {
     example_init(&e);
     assert_mib(stage(0).buffers_bytes, fmax(16 + 2 * 2, 32 * (2 + 4)));
@@ -272,8 +272,8 @@ START_TEST(two_stacks) {
 }
 END_TEST
 
-/* A model holds more than the layers of both stacks: dropout's masks of both embeddings, the encoder's result for the decoder's layers,
- * the two final norms' inputs and the head's. */
+/* A model holds more than the layers of both stacks: dropout's masks of both embeddings, the encoder's result for the
+ * decoder's layers, the two final norms' inputs and the head's. */
 START_TEST(kept_beside_layers) {
     for (int64_t encoder = 1; encoder <= 4; encoder += 3) {
         example_init(&e);
@@ -421,8 +421,8 @@ START_TEST(latent_weight_gradients) {
 }
 END_TEST
 
-/* On the host: the optimizer's states 8, the copy 4 and gradients 4 of what a rank updates, all or from ZeRO-1 on a
- * part of eight. */
+/* The host holds the optimizer's states 8, the copy 4 and gradients 4 of what a rank updates: all of it, or from ZeRO-1
+ * on a part of eight. */
 START_TEST(updated_on_the_host) {
     example_init(&e);
     e.scenario.training.offload.optimizer = true;
@@ -485,8 +485,8 @@ START_TEST(alike) {
 }
 END_TEST
 
-/* An unfused update takes its bytes for each parameter that it updates, and the gradients joined with ZeRO-1 alone; what
- * activations leave is taken first. */
+/* An unfused update takes its bytes for each parameter that it updates, and the gradients joined with ZeRO-1 alone;
+ * what activations leave is taken first. */
 START_TEST(update_in_place_of_activations) {
     for (int zero = 0; zero < 4; zero++) {
         struct tsim_stage_memory plain, memory;

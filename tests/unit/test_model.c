@@ -2,7 +2,8 @@
 #include "model/model.h"
 #include "support/check_main.h"
 
-/* h 8, 2 heads of 4, ffn 16, 6 layers, vocabulary 10; 4 experts of 12, 2 for each token, 1 shared. */
+/* Returns a model with h 8, 2 heads of 4, ffn 16, 6 layers, vocabulary 10; 4 experts of 12, 2 for each token, 1
+ * shared. */
 static struct tsim_model small_mixture(int64_t first, int64_t every) {
     return (struct tsim_model){
         .layers = 6,
@@ -86,8 +87,9 @@ START_TEST(parameters) {
 }
 END_TEST
 
-/* Two windows and one layer without, again and again, over 6 layers of which the last of every two have experts; an entry
- * that says what follows has its way. A window of 30 tokens is met by each of 4 layers, 100 tokens by the others. */
+/* Two windows and one layer without, again and again, over 6 layers of which the last of every two have experts; an
+ * entry that says what follows has its way. A window of 30 tokens is met by each of 4 layers, 100 tokens by the
+ * others. */
 START_TEST(patterns) {
     const struct tsim_layer_entry thirds[] = {{.kind = TSIM_MIXING_WINDOW, .count = 2},
                                               {.kind = TSIM_MIXING_ATTENTION, .count = 1}};
@@ -117,10 +119,10 @@ START_TEST(patterns) {
 }
 END_TEST
 
-/* Nemotron-H: each layer is one block. A Mamba layer of 4 heads of 6, 2 groups and states of 5 with a convolution of 4: in 8 x
- * (24 + 24 + 2 x 2 x 5 + 4), convolution 44 x (4 + 1), 3 a head, a norm of 24, out 24 x 8, and a norm before of 8. Attention
- * alone has 256 and its norm; the feed-forward block 3 x 8 x 16 and its own. A token of a chunk of 10 takes 2 x 10 (2 x 5 + 24) + 4 x 5
- * x 24 in the recurrence. */
+/* Nemotron-H: each layer is one block. A Mamba layer of 4 heads of 6, 2 groups and states of 5 with a convolution of 4:
+ * in 8 x (24 + 24 + 2 x 2 x 5 + 4), convolution 44 x (4 + 1), 3 a head, a norm of 24, out 24 x 8, and a norm before of
+ * 8. Attention alone has 256 and its norm; the feed-forward block 3 x 8 x 16 and its own. A token of a chunk of 10
+ * takes 2 x 10 (2 x 5 + 24) + 4 x 5 x 24 in the recurrence. */
 START_TEST(blocks_alone) {
     const struct tsim_layer_entry blocks[] = {
         {.kind = TSIM_MIXING_MAMBA, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1},
@@ -151,9 +153,9 @@ START_TEST(blocks_alone) {
 }
 END_TEST
 
-/* Qwen3-Next's layers: 3 of the gated delta rule, 1 of gated attention. With 2 heads of keys of 3, 4 of values of 5 and a
- * convolution of 4 the first has 8 x (2 x 6 + 2 x 20 + 2 x 4), convolution 32 x 4, 2 a head, a norm of 5, out 20 x 8; the
- * other 8 x 8 more than without its gate. */
+/* Qwen3-Next's layers: 3 of the gated delta rule, 1 of gated attention. With 2 heads of keys of 3, 4 of values of 5 and
+ * a convolution of 4 the first has 8 x (2 x 6 + 2 x 20 + 2 x 4), convolution 32 x 4, 2 a head, a norm of 5, out 20 x 8;
+ * the other 8 x 8 more than without its gate. */
 START_TEST(delta_layers) {
     const struct tsim_layer_entry layers[] = {{.kind = TSIM_MIXING_DELTA, .count = 3},
                                               {.kind = TSIM_MIXING_ATTENTION, .count = 1}};
@@ -184,7 +186,7 @@ START_TEST(sinks_and_norms_behind) {
 }
 END_TEST
 
-/* 6 N of the active ones, and 12 L H Q T: 12 x 6 x 2 x 4 x T. */
+/* It counts 6 N of the active ones, and 12 L H Q T: 12 x 6 x 2 x 4 x T. */
 START_TEST(flops) {
     struct tsim_model m = small_mixture(0, 1);
     struct tsim_layer_flops layers = tsim_model_forward_flops_per_token(&m, 100, 100);

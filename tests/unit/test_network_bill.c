@@ -1,4 +1,4 @@
-/* Switches and links of networks against a published bill of material and closed forms. */
+/* Tests switches and links of networks against a published bill of material and closed forms. */
 #include "config/network_bill.h"
 
 #include "support/check_main.h"
@@ -8,8 +8,8 @@ static struct tsim_fabric fabric_of(double oversubscription) {
         .switch_ports = 64, .switch_usd = 36000, .link_usd = 1280, .oversubscription = oversubscription};
 }
 
-/* 1,024 H100s on two tiers: 48 switches for 1.728 M USD, cables and optics for 2.621 M USD (the sheet that ib-ndr names, August
- * 2024); 32,768 on three: 2,560 switches. */
+/* 1,024 H100s on two tiers have 48 switches for 1.728 M USD, and cables and optics for 2.621 M USD (the sheet that
+ * ib-ndr names, August 2024); 32,768 on three have 2,560 switches. */
 START_TEST(published_bill) {
     struct tsim_fabric fabric = fabric_of(1);
     struct tsim_network_bill bill = tsim_network_bill(&fabric, 1024);

@@ -18,7 +18,7 @@ static enum tsim_status run(const char *model, const char *training, struct tsim
     return tsim_train_run(&arena, load_text(text), &options, result, &diags);
 }
 
-/* 12 h^2 parameters in each of n layers of h = 4,096. */
+/* Returns a model with 12 h^2 parameters in each of n layers of h = 4,096. */
 static const char *model_of(int layers) {
     return tsim_arena_printf(&arena, "{layers: %d, hidden: 4096, heads: 32, vocab: 1024}", layers);
 }
@@ -39,7 +39,7 @@ START_TEST(cpu_adam) {
 }
 END_TEST
 
-/* 12 bytes a parameter leave the accelerator: master weights and Adam's moments. */
+/* Master weights and Adam's moments, 12 bytes a parameter, leave the accelerator. */
 START_TEST(optimizer_leaves) {
     struct tsim_result here, there;
     ck_assert_int_eq(run(model_of(5), "", &here), TSIM_OK);

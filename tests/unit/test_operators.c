@@ -11,7 +11,7 @@
 
 static struct example e;
 
-/* The example: b 1, s = h = 1024: forward 24 * 1024^3 * (1 + 1/6) = 28 * 2^30. */
+/* The example has b 1, s = h = 1024: forward 24 * 1024^3 * (1 + 1/6) = 28 * 2^30. */
 START_TEST(layer_flops) {
     struct tsim_op_list forward, backward;
     for (int64_t tensor = 1; tensor <= 8; tensor *= 2) {
@@ -44,8 +44,8 @@ START_TEST(flash_flops) {
 END_TEST
 
 /* The core is 4 of 28 * 2^30. A window of 256 of 1,024 tokens slides over 256 (1 - 256 / 2048) keys in the mean; chunks
- * of 256 have half of that square; to both sides it is 256 (1 - 256 / 4096). As long as the sequence, it is none. Backward
- * 2.5 times as much, in each. */
+ * of 256 have half of that square; to both sides it is 256 (1 - 256 / 4096). As long as the sequence, it is none.
+ * Backward 2.5 times as much, in each. */
 START_TEST(window_flops) {
     static const struct {
         int64_t window;
@@ -74,8 +74,9 @@ START_TEST(window_flops) {
 }
 END_TEST
 
-/* A Mamba layer of 16 heads of 64, 8 groups and states of 128, 1,024 tokens in chunks of 128: products to 2 x 1,024 + 2 x 8 x 128 + 16
- * columns and back, and the recurrence by its closed form; backward twice all of it. Two tensor ranks have a half each. */
+/* A Mamba layer of 16 heads of 64, 8 groups and states of 128, 1,024 tokens in chunks of 128: products to 2 x 1,024 + 2
+ * x 8 x 128 + 16 columns and back, and the recurrence by its closed form; backward twice all of it. Two tensor ranks
+ * have a half each. */
 START_TEST(mamba_flops) {
     struct tsim_op_list list;
     const double in = 2.0 * 1024 * 1024 * (2 * 1024 + 2 * 8 * 128 + 16), out = 2.0 * 1024 * 1024 * 1024,
@@ -100,8 +101,9 @@ START_TEST(mamba_flops) {
 }
 END_TEST
 
-/* A gated-delta layer of 8 heads of keys of 64 and 16 of values of 128, 1,024 tokens in chunks of 64: products to 2 x 512 + 2 x 2,048 +
- * 2 x 16 columns and back, and for each of 16 heads 64 (6 x 64 + 4 x 128) + 6 x 64 x 128 a token; backward twice all of it. */
+/* A gated-delta layer of 8 heads of keys of 64 and 16 of values of 128, 1,024 tokens in chunks of 64: products to 2 x
+ * 512 + 2 x 2,048 + 2 x 16 columns and back, and for each of 16 heads 64 (6 x 64 + 4 x 128) + 6 x 64 x 128 a token;
+ * backward twice all of it. */
 START_TEST(delta_flops) {
     struct tsim_op_list list;
     const double in = 2.0 * 1024 * 1024 * (2 * 512 + 2 * 2048 + 2 * 16), out = 2.0 * 1024 * 1024 * 2048,
@@ -122,7 +124,8 @@ START_TEST(delta_flops) {
 }
 END_TEST
 
-/* Kimi Delta Attention has decays and gates of channels by way of vectors of 32 in place of a gate's product and heads' decays. */
+/* Kimi Delta Attention has decays and gates of channels by way of vectors of 32 in place of a gate's product and heads'
+ * decays. */
 START_TEST(channel_gates) {
     struct tsim_op_list list;
     const double in = 2.0 * 1024 * 1024 * (3 * 2048 + 2 * 32 + 16), out = 2.0 * 1024 * 1024 * 2048,
@@ -145,9 +148,9 @@ START_TEST(channel_gates) {
 }
 END_TEST
 
-/* 1,024 tokens of which an index of 4 heads of 32 picks 128: attention as in a window of 128, 128 (1 - 128 / 2048) keys in the
- * mean; the index's two products, and scores of half the square. Where all are picked, attention meets what it met without. Decoding, the
- * cache's picked tokens alone are read, and all of its index. */
+/* 1,024 tokens of which an index of 4 heads of 32 picks 128: attention as in a window of 128, 128 (1 - 128 / 2048) keys
+ * in the mean; the index's two products, and scores of half the square. Where all are picked, attention meets what it
+ * met without. Decoding, the cache's picked tokens alone are read, and all of its index. */
 START_TEST(sparse_attention) {
     struct tsim_op_list list, plain;
     example_init(&e);
@@ -162,7 +165,8 @@ START_TEST(sparse_attention) {
     ck_assert_double_eq_tol(sum_flops(&list) - sum_flops(&plain),
                             index + find(&list, "attention core")->flops - find(&plain, "attention core")->flops, 1);
     ck_assert_double_eq(tsim_layer_count(&e.model, TSIM_PART_SPARSE_LAYER).latent, 1024 * (4 * 32 + 32 + 4) + 2 * 32);
-    /* Scores of attention once more, and the index's gradients, of the picked pairs; its weights' gradients. */
+    /* It has the scores of attention once more, the index's gradients of the picked pairs, and its weights'
+     * gradients. */
     tsim_operators_backward(&e.scenario, TSIM_PART_SPARSE, 0, &list);
     ck_assert_double_eq_tol(find(&list, "index, attention's scores")->flops, 2.0 * 1024 * 1024 * 128, 1);
     ck_assert_double_eq_tol(find(&list, "index scores, dQ")->flops, 2.0 * 4 * 32 * 1024 * 128, 1);
@@ -256,8 +260,8 @@ START_TEST(dropout_or_none) {
 }
 END_TEST
 
-/* BERT: the head for an eighth of 1,024 tokens, shared by the tensor ranks, and a pooler for the first of each sample,
- * on each of them. */
+/* BERT has the head for an eighth of 1,024 tokens, shared by the tensor ranks, and a pooler for the first of each
+ * sample, on each of them. */
 START_TEST(masked_head) {
     struct tsim_op_list list;
     for (int64_t tensor = 1; tensor <= 2; tensor++) {
@@ -593,8 +597,8 @@ START_TEST(separate_accumulation) {
 END_TEST
 
 /* All parts but the products before attention (MaxText's save_qkv_proj): 6 t h^2 FLOP and the last product, which is
- * dead code where recomputation ends early, 8 t h^2, are missing from 24 and those of the core; kept are the layer's input and
- * 3 h. */
+ * dead code where recomputation ends early, 8 t h^2, are missing from 24 and those of the core; kept are the layer's
+ * input and 3 h. */
 START_TEST(recomputed_from_queries_on) {
     struct tsim_op_list list;
     double t = 1024, h = 1024, core = 2 * t * t * h; /* half: causal */
@@ -644,10 +648,10 @@ START_TEST(recomputed_by_operator) {
 }
 END_TEST
 
-/* Four pieces of 256 tokens, h = 1024, two key heads of eight (512 values of keys and values a token). Forward the first
- * result is scaled (2 passes), three added (3 each), three early halves of keys and values copied (2 * 1/2). Backward so
- * for dQ; of dK and dV half copied (1), two halves added (1.5 each) and the rank's own whole (3). Without a mask nothing
- * is half. */
+/* Four pieces of 256 tokens, h = 1024, two key heads of eight (512 values of keys and values a token). Forward the
+ * first result is scaled (2 passes), three added (3 each), three early halves of keys and values copied (2 * 1/2).
+ * Backward so for dQ; of dK and dV half copied (1), two halves added (1.5 each) and the rank's own whole (3). Without a
+ * mask nothing is half. */
 START_TEST(pieces_of_a_ring) {
     struct tsim_op_list list;
     for (int causal = 0; causal < 2; causal++) {
@@ -663,8 +667,8 @@ START_TEST(pieces_of_a_ring) {
         ck_assert_double_eq(find(&list, "context: merge")->bytes, 2 * 256 * (results + 512 * copies));
         tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(find(&list, "context: merge")->bytes, 2 * 256 * (results + 512 * (copies + sums)));
-        /* PyTorch's, of keys and values of each query head: four results are converted (6), three added (32), the sum is
-         * converted. Gradients of keys and values go around in fp32, once more than keys and values. */
+        /* PyTorch's, of keys and values of each query head: four results are converted (6), three added (32), the sum
+         * is converted. Gradients of keys and values go around in fp32, once more than keys and values. */
         e.software.context_merge = TSIM_MERGE_FP32;
         e.software.attention_layout = TSIM_LAYOUT_REPEATED;
         tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
@@ -704,8 +708,8 @@ START_TEST(loss_and_its_metrics) {
 }
 END_TEST
 
-/* A copy of the logits in fp32 is written (2 + 4 bytes) and read by the loss (4) and by what is computed beside it (4 + 4);
- * backward the gradient is written over it (4 + 4) and converted (4 + 2). */
+/* A copy of the logits in fp32 is written (2 + 4 bytes) and read by the loss (4) and by what is computed beside it (4 +
+ * 4); backward the gradient is written over it (4 + 4) and converted (4 + 2). */
 START_TEST(loss_of_a_copy_in_fp32) {
     struct tsim_op_list list;
     double logits = 1024.0 * 32768;

@@ -37,8 +37,8 @@ START_TEST(flops_on_one_rank) {
 }
 END_TEST
 
-/* Executed layers, dense and with experts, and the model's count agree (see test_operators.c): 4 layers of each kind.
- */
+/* Executed layers, dense and with experts, agree with the model's count (see test_operators.c): 4 layers of each
+ * kind. */
 START_TEST(model_flops) {
     struct tsim_op_list dense, mixture, head;
     init_mixture(1, 1);
@@ -356,7 +356,7 @@ START_TEST(latent_attention_with_whole_queries) {
 }
 END_TEST
 
-/* One wide, and no positions: down 2 t h (1 + 1), up 2 t 8 (128 + 256), two norms of one. */
+/* The vectors are one wide, and there are no positions: down 2 t h (1 + 1), up 2 t 8 (128 + 256), two norms of one. */
 START_TEST(latent_attention_one_wide) {
     struct tsim_op_list forward, backward;
     struct tsim_layer_parameters p;

@@ -102,11 +102,11 @@ START_TEST(recomputed_with_the_core) {
 }
 END_TEST
 
-/* Rotation of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15, 5 of them element by element; complex 2 + 4, 4 + 4, 4 + 2
- * bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2, which Transformer Engine has none of where what is
- * rotated is scaled as well. A quarter of each head takes a quarter of that, and
- * the whole put together, 2 + 2 bytes, or backward two gradients of the whole from zeros: written 2 x 2, the parts
- * copied 2 + 2, both read and their sum written. */
+/* Rotation of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15, 5 of them element by element;
+ * complex 2 + 4, 4 + 4, 4 + 2 bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2, which Transformer Engine
+ * has none of where what is rotated is scaled as well. A quarter of each head takes a quarter of that, and the whole
+ * put together, 2 + 2 bytes, or backward two gradients of the whole from zeros: written 2 x 2, the parts copied 2 + 2,
+ * both read and their sum written. */
 static const struct rotation {
     enum tsim_rotary rotary;
     enum tsim_fusion fusion;
@@ -152,8 +152,8 @@ START_TEST(rotations) {
 END_TEST
 
 /* An RMS norm written out takes 36 bytes an element and 84 backward, as a kernel 4 and 10; its own kernel is one
- * whatever the rest is. On a copy in fp32 it takes 6 to copy and 6; backward 10 for dx, 6 for the scale's gradient and 6
- * to convert dx. */
+ * whatever the rest is. On a copy in fp32 it takes 6 to copy and 6; backward 10 for dx, 6 for the scale's gradient and
+ * 6 to convert dx. */
 START_TEST(norms_of_their_own) {
     static const struct {
         enum tsim_norm_kernels norms;
@@ -172,8 +172,8 @@ START_TEST(norms_of_their_own) {
 }
 END_TEST
 
-/* Queries and keys have norms as wide as a head: 2 U elements, 4 bytes each in a kernel and 10 backward, written out 36 and
- * 84. Their inputs are kept. */
+/* Queries and keys have norms as wide as a head: 2 U elements, 4 bytes each in a kernel and 10 backward, written out 36
+ * and 84. Their inputs are kept. */
 START_TEST(norms_of_heads) {
     static const enum tsim_norm_kernels NORMS[] = {TSIM_NORMS_FUSED, TSIM_NORMS_BY_FUSION};
     static const double FORWARD[] = {4, 36}, BACKWARD[] = {10, 84}, KERNELS[] = {2, 12};
@@ -242,7 +242,7 @@ START_TEST(loss_of_a_copy) {
 }
 END_TEST
 
-/* Megatron-LM alone adds the biases of queries, keys and values in a kernel of their own: 3 U read and written. */
+/* Only Megatron-LM adds the biases of queries, keys and values in a kernel of their own: 3 U read and written. */
 START_TEST(biases_of_queries) {
     static const enum tsim_fusion FUSIONS[] = {TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE,
                                                TSIM_FUSION_COMPILE};

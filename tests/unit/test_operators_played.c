@@ -124,9 +124,9 @@ static void play(const struct tsim_pass_operator *rows, int32_t n, double n_chun
     tsim_pass_program_play(&program, cluster, (struct tsim_pass_launches){0, 0}, exposed_s);
 }
 
-/* An all-reduce of C s holds a quarter of the compute units and takes a tenth or no part of HBM's rate. The product of K s beside
- * it is left 3/4 of the units, each at 9/10 of its rate: it does 1 - d a second while the all-reduce runs, d = 0.325 or
- * 0.25. It is over after K + d C s where that is the longer of the two, else the all-reduce after C s. */
+/* An all-reduce of C s holds a quarter of the compute units and takes a tenth or no part of HBM's rate. The product of
+ * K s beside it is left 3/4 of the units, each at 9/10 of its rate: it does 1 - d a second while the all-reduce runs, d
+ * = 0.325 or 0.25. It is over after K + d C s where that is the longer of the two, else the all-reduce after C s. */
 START_TEST(all_reduce_beside_a_product) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM};
     static const struct tsim_op SUM = {.name = "sum",
@@ -151,9 +151,9 @@ START_TEST(all_reduce_beside_a_product) {
 }
 END_TEST
 
-/* A gather in n = 4 chunks of a product of 4 s: the first chunk is there, the others come every C / 3 s, on copy engines.
- * Each is worked on for 1 s when it has come. A scatter: each of the first three chunks leaves when it is done, one
- * after another; the last is the rank's own. */
+/* A gather in n = 4 chunks of a product of 4 s: the first chunk is there, the others come every C / 3 s, on copy
+ * engines. Each is worked on for 1 s when it has come. A scatter: each of the first three chunks leaves when it is
+ * done, one after another; the last is the rank's own. */
 START_TEST(pipelined_in_chunks) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM};
     static const struct tsim_op GATHER = {.name = "gather",
@@ -236,8 +236,8 @@ START_TEST(two_communicators_share_the_link) {
 }
 END_TEST
 
-/* Kernels that follow one another are joined: the sum of their times, FLOP and bytes; over that time they ask for as much
- * of HBM as they did one by one. A collective between kernels keeps them apart. */
+/* Kernels that follow one another are joined: the sum of their times, FLOP and bytes; over that time they ask for as
+ * much of HBM as they did one by one. A collective between kernels keeps them apart. */
 START_TEST(joined_kernels) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM, .flops = 10},
                                 NORM = {.name = "norm", .kind = TSIM_OP_ELEMENTWISE, .flops = 1},
@@ -279,7 +279,7 @@ static bool wants_all(void *context, int32_t stage_group) {
     return true;
 }
 
-/* One rank, two micro-batches of three parts, with so long a launch. */
+/* One rank plays two micro-batches of three parts, with so long a launch. */
 enum { N_MICROBATCHES = 2 };
 
 static bool wants_last(void *context, const struct tsim_pass_item *item) {
@@ -287,8 +287,8 @@ static bool wants_last(void *context, const struct tsim_pass_item *item) {
     return item->microbatch == N_MICROBATCHES - 1;
 }
 
-/* The recurrence of a pass, kernel by kernel: each begins when the one before it has ended and the host has launched it,
- * which takes so long for each, one after another from the pass's beginning. */
+/* The recurrence of a pass, kernel by kernel: each begins when the one before it has ended and the host has launched
+ * it, which takes so long for each, one after another from the pass's beginning. */
 struct launched {
     double host_s, launched_s, end_s;
 };
@@ -329,8 +329,8 @@ static void init_host(void) {
     example_finish(&e);
 }
 
-/* A step without a host's time takes what its kernels take. FLOP are those of the rows. A graph of the whole step leaves
- * the kernels' time; where each launch waits for the kernel before it, launches and kernels add up. */
+/* A step without a host's time takes what its kernels take. FLOP are those of the rows. A graph of the whole step
+ * leaves the kernels' time; where each launch waits for the kernel before it, launches and kernels add up. */
 START_TEST(host_slower_than_its_kernels) {
     static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD};
     const double host_s = 1e-3;
@@ -373,8 +373,8 @@ START_TEST(host_slower_than_its_kernels) {
 }
 END_TEST
 
-/* From a host that is much faster than the kernels, which leaves each pass the launch of its first kernel, to one that is
- * slower than most of them: what kernels wait is the recurrence's, and the account's. */
+/* From a host that is much faster than the kernels, which leaves each pass the launch of its first kernel, to one that
+ * is slower than most of them: what kernels wait is the recurrence's, and the account's. */
 START_TEST(kernels_wait_for_their_launches) {
     static const double HOST_S[] = {1e-7, 1e-5, 3e-5, 1e-4, 3e-4};
     init_host();
@@ -405,7 +405,7 @@ START_TEST(layers_in_graphs) {
     double with_s = simulate().time_s;
     ck_assert_double_lt(with_s, without_s);
     ck_assert_double_gt(with_s, whole_s + rest_s);
-    /* All launches one after another from the beginning of a pass, before the last kernel at the latest. */
+    /* All launches come one after another from the beginning of a pass, before the last kernel at the latest. */
     double ends = 0;
     for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
         ends += visit(TSIM_PART_EMBEDDING, (enum tsim_pass_kind)kind).n_launched +

@@ -43,7 +43,7 @@ static void assert_rows(const struct tsim_op_list *list, const struct row *rows,
         assert_rows(&list, rows, sizeof rows / sizeof rows[0]);                                                        \
     } while (0)
 
-/* Llama's layer. */
+/* Makes Llama's layer. */
 static void gated_init(enum tsim_fusion fusion) {
     example_init(&e);
     e.software.fusion = fusion;
@@ -251,8 +251,8 @@ START_TEST(scaling) {
 END_TEST
 
 /* Compiled: the norm in the middle of a layer takes the residual's sum in the same kernel, which does not read it again
- * (4, not 6, and 4), and a norm's backward kernel adds the residual's gradient (10 and one more read of 2). In fp8 every
- * weight, 3 + 1 + 8 + 4, is transposed before its input gradient by a GPU that multiplies rows by rows alone. */
+ * (4, not 6, and 4), and a norm's backward kernel adds the residual's gradient (10 and one more read of 2). In fp8
+ * every weight, 3 + 1 + 8 + 4, is transposed before its input gradient by a GPU that multiplies rows by rows alone. */
 START_TEST(compiled) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},         {"attention qkv", 14, 1},   {"rotary", 2 * 4, 1},
                                          {"attention core", 8, 1}, {"attention output", 6, 1}, {"residual 1", 4, 1},
@@ -300,7 +300,7 @@ START_TEST(compiled) {
 }
 END_TEST
 
-/* Side by side: one norm, one residual, and a sum of the two blocks' results, backward of their gradients. */
+/* Side by side they have one norm, one residual, and a sum of the two blocks' results, backward of their gradients. */
 START_TEST(side_by_side) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},           {"attention qkv", 14, 1}, {"attention core", 8, 1},
                                          {"attention output", 6, 1}, {"blocks, add", 6, 1},    {"ffn up", 18, 1},
@@ -417,7 +417,8 @@ START_TEST(heads) {
 }
 END_TEST
 
-/* BERT: a pooler of one token (1 / 1,024 U), an eighth of the tokens picked, fused loss: 2 read and 2 written. */
+/* BERT has a pooler of one token (1 / 1,024 U), an eighth of the tokens picked, and a fused loss: 2 read and 2
+ * written. */
 START_TEST(masked_head) {
     static const double K = 1 / 1024.0;
     const struct row forward[] = {{"final norm", 4, 1},
@@ -444,7 +445,8 @@ START_TEST(masked_head) {
 }
 END_TEST
 
-/* 8 images of 256 patches of 16 x 16 x 3 values: 2 U of results, 1.5 U of pixels, weights of 0.75 U; their bias. */
+/* 8 images of 256 patches of 16 x 16 x 3 values have 2 U of results, 1.5 U of pixels, weights of 0.75 U, and their
+ * bias. */
 START_TEST(patches) {
     static const struct row FORWARD[] = {{"patches", 2 * (1.5 + 0.75 + 2), 1}};
     static const struct row BACKWARD[] = {{"patches, weight", 2 * (2 + 1.5) + 8 * 0.75, 1},
@@ -539,8 +541,8 @@ START_TEST(permutation_written_out) {
 }
 END_TEST
 
-/* Buffers of 1,024 x 2 x 1.5 rows for a sample of 1,024 tokens: each way a product with a mask, and back the same and the
- * mask's gradient; without a capacity there are no masks. */
+/* Buffers of 1,024 x 2 x 1.5 rows for a sample of 1,024 tokens: each way a product with a mask, and back the same and
+ * the mask's gradient; without a capacity there are no masks. */
 START_TEST(permutation_by_products) {
     struct tsim_op_list forward, backward;
     example_init(&e);
@@ -615,9 +617,9 @@ START_TEST(expert_epilogue_written_out) {
 }
 END_TEST
 
-/* In a graph of the whole step experts in MXFP8 have no kernels between their products: of 2 rows of 4 h for each token the
- * first writes both halves and what the second takes, twice in a byte and a 32nd; backward the second's input gradient reads the
- * halves, 2 x 2 bytes, and writes their gradient twice in a byte each where it wrote 2 bytes. */
+/* In a graph of the whole step experts in MXFP8 have no kernels between their products: of 2 rows of 4 h for each token
+ * the first writes both halves and what the second takes, twice in a byte and a 32nd; backward the second's input
+ * gradient reads the halves, 2 x 2 bytes, and writes their gradient twice in a byte each where it wrote 2 bytes. */
 START_TEST(activation_in_products_of_experts) {
     struct tsim_op_list lists[2][2];
     for (int i = 0; i < 2; i++) {
@@ -645,8 +647,9 @@ START_TEST(activation_in_products_of_experts) {
 END_TEST
 
 /* Rows of h in 2 bytes are read and written, four times forward (before the two column-parallel products, after the two
- * row-parallel ones), six times backward (the column-parallel ones' inputs are gathered again), and never where products
- * take the pieces as they come; then the four ranks' pieces of a sum are read once more, and a quarter is written. */
+ * row-parallel ones), six times backward (the column-parallel ones' inputs are gathered again), and never where
+ * products take the pieces as they come; then the four ranks' pieces of a sum are read once more, and a quarter is
+ * written. */
 START_TEST(gathered_samples_are_copied) {
     for (int i = 0; i < 3; i++) {
         struct tsim_op_list forward, backward;

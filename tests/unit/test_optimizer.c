@@ -1,4 +1,4 @@
-/* Optimizers: states against published memory, traffic by hand. */
+/* Tests optimizers: states against published memory, traffic by hand. */
 #include "config/catalogue_load.h"
 #include "cost/update.h"
 #include "model/model.h"
@@ -49,8 +49,8 @@ START_TEST(least_traffic) {
 }
 END_TEST
 
-/* Moments in bf16 are half of Adam's 8 bytes, and go in and out: 30 - 2 x 4 bytes a parameter. A profile's traffic is of
- * moments in fp32, and falls as the least does; Adafactor's factors stay. */
+/* Moments in bf16 are half of Adam's 8 bytes, and go in and out: 30 - 2 x 4 bytes a parameter. A profile's traffic is
+ * of moments in fp32, and falls as the least does; Adafactor's factors stay. */
 START_TEST(moments_in_16_bits) {
     double in_fp32 = cost_of(TSIM_ADAM).traffic_bytes, factored = cost_of(TSIM_ADAFACTOR).state_bytes;
     e.scenario.training.state_precision = TSIM_BF16;
@@ -71,7 +71,7 @@ START_TEST(operations_of_an_update) {
     ck_assert_double_eq(cost_of(TSIM_RMSPROP).vector_flops, 4 + 4);
     ck_assert_double_eq(cost_of(TSIM_ADAM).vector_flops, 3 + 4 + 5);
     ck_assert_double_eq(cost_of(TSIM_ADAMW).vector_flops, 3 + 4 + 5 + 2);
-    /* 8 bits: each of two states looked up, scaled, and sought among 256 values, 8 comparisons (2^8 = 256) */
+    /* In 8 bits each of two states is looked up, scaled, and sought among 256 values by 8 comparisons (2^8 = 256). */
     ck_assert_double_eq(cost_of(TSIM_ADAM_8BIT).vector_flops, 3 + 4 + 5 + 2 + 2 * (8 + 2));
     ck_assert_double_eq(cost_of(TSIM_GALORE_8BIT).vector_flops, 34);
 }
@@ -110,7 +110,8 @@ START_TEST(host_launches_each_tensor) {
 }
 END_TEST
 
-/* One product of 300 x 784 with biases: rows and columns of the matrix, every bias: 4 (1,084 + 300) bytes in all. */
+/* One product of 300 x 784 with biases has rows and columns of the matrix, and every bias: 4 (1,084 + 300) bytes in
+ * total. */
 START_TEST(adafactor_state) {
     static const struct tsim_list_layer LAYER = {.kind = TSIM_LIST_PRODUCT,
                                                  .in = 784,
@@ -123,7 +124,7 @@ START_TEST(adafactor_state) {
     e.model = (struct tsim_model){.kind = TSIM_MODEL_MLP, .list = &LAYER, .n_list = 1, .layers = 1, .hidden = 1};
     struct tsim_optimizer_cost cost = cost_of(TSIM_ADAFACTOR);
     ck_assert_double_eq_tol(cost.state_bytes * (300 * 785), 4 * (1084 + 300), 1e-6);
-    /* the gradient three times, the copy three times: Adam's 30 less its states and more by those */
+    /* It moves the gradient three times and the copy three times: Adam's 30 less its states and more by those. */
     ck_assert_double_eq_tol(cost.least_bytes, 14 + 8 + 4 + 2 * cost.state_bytes, 1e-9);
     static const struct tsim_list_layer TWO[] = {
         {.in = 784, .out = 300, .in_area = 1, .out_area = 1, .kernel_area = 1, .groups = 1},
@@ -184,7 +185,7 @@ START_TEST(matrices_of_models) {
 }
 END_TEST
 
-/* Latent vectors of 8 for keys and values, of 12, 1 or none for queries, 4 for positions. */
+/* The latent vectors have 8 for keys and values, 12, 1 or none for queries, and 4 for positions. */
 START_TEST(matrices_of_latent_attention) {
     for (int64_t query = 0; query <= 12; query += query == 0 ? 1 : 11) {
         const double r = (double)query, from = query > 0 ? r : 64;
@@ -216,8 +217,8 @@ START_TEST(galore_by_hand) {
 }
 END_TEST
 
-/* 7 billion parameters in fp16 without a copy, Adam in fp32: 14 + 14 + 56 = 84 GB. GPT-2 XL's 1.5 billion, fp32 or
- * mixed (2 + 2 + 4 + 4 + 4): 24 GB. */
+/* 7 billion parameters in fp16 without a copy, and Adam in fp32, take 14 + 14 + 56 = 84 GB. GPT-2 XL's 1.5 billion,
+ * fp32 or mixed (2 + 2 + 4 + 4 + 4), take 24 GB. */
 START_TEST(textbook_states) {
     e.scenario.training.optimizer = TSIM_ADAM;
     e.scenario.training.precision = TSIM_FP16;
@@ -307,8 +308,8 @@ START_TEST(products) {
 }
 END_TEST
 
-/* Muon on LLaMA 7B: four h x h matrices and three of h x 11,008 a layer, m = h, 4 m^2 n + 2 m^3 FLOPs in each of five steps
- * of three kernels. It keeps 4 bytes of those and 8 of the rest, and moves an update of 16 bits out and in. */
+/* Muon on LLaMA 7B: four h x h matrices and three of h x 11,008 a layer, m = h, 4 m^2 n + 2 m^3 FLOPs in each of five
+ * steps of three kernels. It keeps 4 bytes of those and 8 of the rest, and moves an update of 16 bits out and in. */
 START_TEST(muon_by_hand) {
     use_model("llama-7b");
     double h = 4096, f = 11008, n = tsim_model_parameters(&e.model), blocks = 32 * (4 * h * h + 3 * h * f),

@@ -211,7 +211,7 @@ START_TEST(every_figure_is_in_the_summary) {
 }
 END_TEST
 
-/* The value of `column` in the table's only row. */
+/* Returns the value of `column` in the table's only row. */
 static double stored(struct tsim_arena *arena, struct tsim_store *store, const char *table, const char *column,
                      struct tsim_diags *diags) {
     struct tsim_query *query;

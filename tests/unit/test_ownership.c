@@ -1,4 +1,4 @@
-/* ownership.h against closed forms and published sums. */
+/* Tests ownership.h against closed forms and published sums. */
 #include "campaign/ownership.h"
 
 #include "support/check_main.h"
@@ -16,7 +16,7 @@ static struct tsim_scenario scenario_of(void) {
     return sc;
 }
 
-/* 1,000 accelerators for a quarter of a year. */
+/* Returns a run of 1,000 accelerators for a quarter of a year. */
 static struct tsim_ownership_run quarter(void) {
     return (struct tsim_ownership_run){.accelerators = {.value = 1000},
                                        .time = {.value = YEAR_S / 4},
@@ -63,7 +63,7 @@ START_TEST(everything_adds_to_the_price) {
 }
 END_TEST
 
-/* The annuity of a loan of five years. */
+/* Returns the annuity of a loan of five years. */
 static double annuity_per_y(double interest, double residual) {
     const struct tsim_cost_spec cost = {.interest_frac = interest, .residual_frac = residual, .lifetime_s = 5 * YEAR_S};
     return tsim_annuity_per_y(NULL, &cost).value;
@@ -112,8 +112,8 @@ START_TEST(a_contract_is_paid_to_its_end) {
 }
 END_TEST
 
-/* BLOOM: 1,082,990 accelerator hours, 150 kg and an eighth of 2,500 kg each, 6 years at 85 %: 11.2 t (Luccioni et al.
- * 2023, table 3). */
+/* BLOOM has 1,082,990 accelerator hours, with 150 kg and an eighth of 2,500 kg each over 6 years at 85 %: 11.2 t
+ * (Luccioni et al. 2023, table 3). */
 START_TEST(blooms_embodied_carbon) {
     struct tsim_scenario sc = scenario_of();
     const struct tsim_amount accelerators = {.value = 384}, time = {.value = 1082990.0 / 384 * 3600};

@@ -1,4 +1,4 @@
-/* Workers that push to servers and pull from them: times against closed forms by hand, staleness, memory. */
+/* Tests workers that push to servers and pull from them: times against closed forms by hand, staleness, memory. */
 #include "model/model.h"
 #include "model/optimizer.h"
 #include "step/step.h"
@@ -20,7 +20,7 @@ static struct tsim_result run(const char *server, const char *rest) {
     return train(load_text(text_of(tsim_arena_printf(&arena, "parameter_server: {%s}", server), rest)));
 }
 
-/* Bytes of a push, or of a pull, and bytes/s of an accelerator's NICs and of a server's. */
+/* The bytes of a push, or of a pull, and the bytes/s of an accelerator's NICs and of a server's. */
 struct rates {
     double bytes, own, server, memory;
 };
@@ -31,8 +31,8 @@ static struct rates rates_of(const struct tsim_scenario *sc) {
                           sc->cluster.node->host_memory_bytes_per_s};
 }
 
-/* 32 workers push at the rate of their own NICs to four servers and at the servers' to one; then the servers read 32
- * gradients, read and write weights and momenta, and all pull. */
+/* 32 workers push to four servers at the rate of their own NICs, and to one at that of the server's; then the servers
+ * read 32 gradients, read and write weights and momenta, and all pull. */
 START_TEST(a_round_of_all_is_a_sum) {
     for (int servers = 1; servers <= 4; servers += 3) {
         struct tsim_result r = run(tsim_arena_printf(&arena, "servers: %d, synchronous: true", servers), "");
@@ -48,8 +48,8 @@ START_TEST(a_round_of_all_is_a_sum) {
 }
 END_TEST
 
-/* Without a queue a worker's loop is its step, a push and a pull; a single server is full of pushes. While each of others goes around
- * once, a gradient gets as many updates old as there are others. */
+/* Without a queue a worker's loop is its step, a push and a pull; a single server is full of pushes. While each of
+ * others goes around once, a gradient gets as many updates old as there are others. */
 START_TEST(workers_go_around_alone) {
     struct tsim_result many = run("servers: 1000", ""), one = run("servers: 1, workers: 32", "");
     struct rates x = rates_of(many.scenario);
@@ -64,7 +64,7 @@ START_TEST(workers_go_around_alone) {
 }
 END_TEST
 
-/* A node's eight replicas sum up their gradients on the node, and push once. */
+/* A node's eight replicas sum their gradients on the node, and push once. */
 START_TEST(replicas_push_together) {
     struct tsim_result nodes = run("servers: 1000, workers: 4", ""), each = run("servers: 1000", "");
     struct rates x = rates_of(nodes.scenario);

@@ -33,7 +33,7 @@ static struct tsim_pass_costs costs(void) {
     return costs;
 }
 
-/* Bytes that the fullest rank gets in one exchange, its own part included. */
+/* Returns the bytes that the fullest rank gets in one exchange, its own part included. */
 static double exchanged(double ranks) {
     return tsim_routing_imbalance(&e.model.experts, ranks, 1024) * ROWS * ROW;
 }
@@ -84,8 +84,8 @@ static void find_dispatch(void *context, const struct tsim_pass_operator *row) {
         *(struct tsim_pass_operator *)context = *row;
 }
 
-/* Sent once per node, tokens are read where they are and written where they arrive: between nodes twice, through buffers, and
- * for all ranks of a node. 20 compute units do that. */
+/* Sent once per node, tokens are read where they are and written where they arrive: between nodes twice, through
+ * buffers, and for all ranks of a node. 20 compute units do that. */
 START_TEST(a_copy_for_each_node_in_memory) {
     struct tsim_pass_operator dispatch = {0};
     init_mixture(2, 16);
@@ -111,8 +111,8 @@ START_TEST(a_copy_for_each_rank) {
 }
 END_TEST
 
-/* Under the kernels of another micro-batch: what is longer than they are, or the compute units that are held and what the
- * others lose while HBM is read for, and written by, the 7/8 that the links carry. */
+/* Under the kernels of another micro-batch: what is longer than they are, or the compute units that are held and what
+ * the others lose while HBM is read for, and written by, the 7/8 that the links carry. */
 START_TEST(beside_another_pass) {
     for (int64_t nodes = 1; nodes <= 2; nodes++) {
         init_mixture(nodes, 8 * nodes);
@@ -175,9 +175,9 @@ static double step_s(int64_t microbatches) {
     return simulation.time_s;
 }
 
-/* Alone, an exchange x that could be hidden is waited for; but the last of a backward pass runs beside the experts' last
- * weight gradient w, which it slows down by d. On one stage the first forward and the last backward pass are alone: more
- * micro-batches are so many more pairs. */
+/* Alone, an exchange x that could be hidden is waited for; but the last of a backward pass runs beside the experts'
+ * last weight gradient w, which it slows down by d. On one stage the first forward and the last backward pass are
+ * alone: more micro-batches are so many more pairs. */
 START_TEST(alone) {
     for (int detail = TSIM_DETAIL_OPERATORS; detail <= TSIM_DETAIL_PASSES; detail++)
         for (int64_t nodes = 1; nodes <= 2; nodes++) {
@@ -343,8 +343,8 @@ static struct tsim_pass_costs costs_with_graphs(void) {
     return costs();
 }
 
-/* A graph's shapes are fixed: the rows of experts are captured where their buffers are padded to a capacity. And it takes
- * one tensor: an encoder's layers are captured, a decoder's are not, which take the encoder's result, too. */
+/* A graph's shapes are fixed: the rows of experts are captured where their buffers are padded to a capacity. And it
+ * takes one tensor: an encoder's layers are captured, a decoder's are not, which take the encoder's result, too. */
 START_TEST(layers_with_graphs) {
     init_mixture(1, 8);
     e.model.experts.capacity_factor = 1;

@@ -1,4 +1,4 @@
-/* A collective as messages: the bytes on every link, and whom all-to-alls reach. */
+/* Tests a collective as messages: the bytes on every link, and whom all-to-alls reach. */
 #include "network/pattern.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
@@ -21,7 +21,7 @@ static void release(void) {
     tear_down();
 }
 
-/* The pattern of some ranks of a cluster, and what it puts on the links. */
+/* Makes the pattern of some ranks of a cluster, and finds what it puts on the links. */
 static void make(int64_t nodes, const int32_t *ranks, int32_t n, struct tsim_collective_request request) {
     example.scenario.cluster.nodes = nodes;
     example_finish(&example);
@@ -48,7 +48,8 @@ static const int32_t *first_ranks(int32_t n) {
     return ranks;
 }
 
-/* Around a ring each of n ranks sends 2 (n - 1) / n of the bytes; of n ranks on nodes of 8, an eighth of that leaves by each NIC. */
+/* Around a ring each of n ranks sends 2 (n - 1) / n of the bytes; of n ranks on nodes of 8, an eighth of that leaves by
+ * each NIC. */
 START_TEST(bytes_of_a_ring) {
     struct tsim_collective_request ring = {.op = TSIM_ALL_REDUCE, .algorithm = TSIM_ALGORITHM_RING, .bytes = 800e6};
     make(1, first_ranks(8), 8, ring);
@@ -61,8 +62,8 @@ START_TEST(bytes_of_a_ring) {
 }
 END_TEST
 
-/* Over a chain of 8 ranks 7/8 of the bytes go up and as many come down, each rank at each link; through a switch that reduces each
- * sends all of it, and an eighth of the result. */
+/* Over a chain of 8 ranks 7/8 of the bytes go up and as many come down, each rank at each link; through a switch that
+ * reduces each sends all of it, and an eighth of the result. */
 START_TEST(bytes_of_a_tree_on_a_node) {
     struct tsim_collective_request tree = {.op = TSIM_ALL_REDUCE, .algorithm = TSIM_ALGORITHM_TREE, .bytes = 800e6};
     example_be_dgx_h100(&example);
@@ -117,7 +118,8 @@ START_TEST(bytes_of_an_all_to_all) {
 }
 END_TEST
 
-/* Whom the messages of an all-to-all reach: each rank every other once, by one lane on its node and another beyond. */
+/* Checks whom the messages of an all-to-all reach: each rank reaches every other once, by one lane on its node and
+ * another beyond. */
 static void expect_each_once(void) {
     for (int32_t i = 0; i < pattern.n_ranks; i++) {
         int n_times[MOST_RANKS] = {0};
@@ -164,8 +166,8 @@ START_TEST(nobody_receives_two_at_a_time) {
 }
 END_TEST
 
-/* With 32 ranks in two pods of 16 ports 16 x 16 messages of 10 MB cross each way, over uplinks of 16 x 10 / 4 = 40 GB/s: 64 ms, where
- * the NICs would take 24. Without ranks to send to nothing takes time. */
+/* With 32 ranks in two pods of 16 ports 16 x 16 messages of 10 MB cross each way, over uplinks of 16 x 10 / 4 = 40
+ * GB/s: 64 ms, where the NICs would take 24. Without ranks to send to nothing takes time. */
 START_TEST(the_slowest_link_decides) {
     static struct tsim_tier tiers[] = {{.ports = 16, .oversubscription = 4}};
     const struct tsim_collective_request request = {

@@ -172,7 +172,7 @@ static struct tsim_group group_by_definition(const struct tsim_placement *p, int
     return group;
 }
 
-/* On more nodes; else with fewer ranks on one of them; else with more on another. */
+/* Returns whether a group is on more nodes, else has fewer ranks on one of them, else more on another. */
 static bool is_worse_by_definition(const struct tsim_group *a, const struct tsim_group *b) {
     if (a->n_nodes != b->n_nodes)
         return a->n_nodes > b->n_nodes;

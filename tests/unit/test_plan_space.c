@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* One node of 8, 8 layers, 8 heads, batch 64. */
+/* Makes a job on one node of 8, with 8 layers, 8 heads and batch 64. */
 static void make_job(struct example *e) {
     example_init(e);
     e->scenario.parallelism.zero_group_ranks = 0;
@@ -25,7 +25,8 @@ static const struct tsim_plan_choice PLAIN = {.value = {[TSIM_PLAN_TENSOR] = 2,
                                                         [TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_INTERLEAVED,
                                                         [TSIM_PLAN_SEQUENCE] = true}};
 
-/* 8 accelerators / (2 x 2) = 2 replicas; 64 / (2 x 2) = 16 micro-batches; 8 layers on 4 chunks; 2 ranks shard. */
+/* There are 8 accelerators / (2 x 2) = 2 replicas; 64 / (2 x 2) = 16 micro-batches; 8 layers on 4 chunks; 2 ranks
+ * shard. */
 START_TEST(plan_is_resolved) {
     struct example e;
     const struct tsim_scenario *sc;
@@ -152,7 +153,8 @@ START_TEST(listed_values_are_there_once) {
 }
 END_TEST
 
-/* Without axes: divisors of 8, of 8 layers and of 10 up to 8; no context below 4096 tokens a rank; no experts. */
+/* Without axes there are divisors of 8, of 8 layers and of 10 up to 8; no context below 4096 tokens a rank; no
+ * experts. */
 START_TEST(values_come_from_the_job) {
     static const int64_t DIVISORS[] = {1, 2, 4, 8};
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
@@ -180,7 +182,7 @@ static int64_t largest_micro_batch(const struct example *e) {
     return axis->values[axis->n - 1];
 }
 
-/* 16 samples, or 32,768 tokens, or the batch: 32768 / 1024 = 32, / 128 = 256, / 8192 = 4 (so 16). */
+/* The largest is 16 samples, or 32,768 tokens, or the batch: 32768 / 1024 = 32, / 128 = 256, / 8192 = 4 (so 16). */
 START_TEST(micro_batches_of_short_samples_are_larger) {
     struct example e;
     make_job(&e);
@@ -293,9 +295,9 @@ START_TEST(software_limits_what_is_searched) {
 }
 END_TEST
 
-/* A search tries what the scenario turned off and the software has, and what the software can be told to hide; of any software
- * all. It is in the plan's settings, which a scenario can take. A software that hides messages in interleaved schedules alone
- * does not hide others. */
+/* A search tries what the scenario turned off and the software has, and what the software can be told to hide; of any
+ * software all. It is in the plan's settings, which a scenario can take. A software that hides messages in interleaved
+ * schedules alone does not hide others. */
 START_TEST(what_can_be_hidden_is_searched) {
     static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: llama2-7b\ncluster: {node: dgx-h100}\n"
                                    "software: {extends: megatron-core-2024, overlap: {parameters: false}, "

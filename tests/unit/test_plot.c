@@ -10,7 +10,7 @@ static char *text;
 static const char *lines[16];
 static int n_lines;
 
-/* 22 columns: 12 of labels, a blank, and 8 characters or 16 dots. */
+/* Draws 22 columns: 12 of labels, a blank, and 8 characters or 16 dots. */
 static void draw(const struct tsim_plot *plot) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -22,7 +22,7 @@ static void draw(const struct tsim_plot *plot) {
         lines[n_lines++] = line;
 }
 
-/* The character at a column of the picture; "" beyond the end of its line. */
+/* Returns the character at a column of the picture; "" beyond the end of its line. */
 static const char *cell(int row, int column) {
     static char found[4];
     const char *at = lines[row] + 13;
@@ -32,7 +32,8 @@ static const char *cell(int row, int column) {
     return found;
 }
 
-/* y = x from 1 to 16 over 16 dots across and 32 up: two dots up for each across, from corner to corner. */
+/* The curve y = x goes from 1 to 16 over 16 dots across and 32 up: two dots up for each across, from corner to
+ * corner. */
 START_TEST(diagonal) {
     const double x[] = {1, 4, 16};
     const struct tsim_plot_curve curve = {.y = x};
@@ -52,7 +53,7 @@ START_TEST(diagonal) {
 }
 END_TEST
 
-/* A line up at x = 1, the leftmost dots. */
+/* A line goes up at x = 1, the leftmost dots. */
 START_TEST(mark) {
     const double x[] = {1, 16}, y[] = {16, 1};
     const struct tsim_plot_curve curve = {.y = y};

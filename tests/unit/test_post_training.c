@@ -1,5 +1,5 @@
-/* Rounds of DPO, GRPO and PPO: their parts against sums of steps and passes; generation against closed forms by hand and
- * published sizes of caches. */
+/* Tests rounds of DPO, GRPO and PPO: their parts against sums of steps and passes; generation against closed forms by
+ * hand and published sizes of caches. */
 #include "cluster/power.h"
 #include "run/generation.h"
 #include "support/training_rig.h"
@@ -17,7 +17,8 @@ static const struct tsim_scenario *load(const char *model, const char *cluster, 
 #define GPU "node: single-h100-sxm"
 #define NODE "node: dgx-h100"
 
-/* Zhao et al. 2025, Insights into DeepSeek-V3 (arXiv:2505.09343), table 1: bytes of a token's cache in 16 bits. */
+/* Zhao et al. 2025, Insights into DeepSeek-V3 (arXiv:2505.09343), table 1, has the bytes of a token's cache in 16
+ * bits. */
 START_TEST(caches_are_as_published) {
     static const struct {
         const char *model;
@@ -40,9 +41,10 @@ START_TEST(windows_bound_the_cache) {
 }
 END_TEST
 
-/* Nemotron-H 8B: 24 layers of Mamba-2 hold 128 heads x 64 x 128 and 3 tokens of 8,192 + 2 x 8 x 128 channels, 4 of attention
- * keys and values of 8 heads of 128. Qwen3-Next: 36 layers hold 32 heads x 128 x 128 in fp32 and 3 tokens of 2 x 2,048 + 4,096
- * channels, 12 keys and values of 2 heads of 256. Only attention's part grows. Falcon Mamba: 64 layers of 8,192 channels x (16 + 3). */
+/* Nemotron-H 8B: 24 layers of Mamba-2 hold 128 heads x 64 x 128 and 3 tokens of 8,192 + 2 x 8 x 128 channels, 4 of
+ * attention keys and values of 8 heads of 128. Qwen3-Next: 36 layers hold 32 heads x 128 x 128 in fp32 and 3 tokens of
+ * 2 x 2,048 + 4,096 channels, 12 keys and values of 2 heads of 256. Only attention's part grows. Falcon Mamba: 64
+ * layers of 8,192 channels x (16 + 3). */
 START_TEST(states_do_not_grow) {
     static const struct {
         const char *model;
@@ -87,8 +89,8 @@ static struct tsim_generation_phase generation_of(const char *model, const char 
 }
 
 /* 1,000 passes of one sequence read all weights and its cache: 16 bits of each parameter but the embedding's, of which
- * one row is looked up. Kernels that are too short to reach the sustained rate, and those that read neither, add up to less than a
- * quarter more. */
+ * one row is looked up. Kernels that are too short to reach the sustained rate, and those that read neither, add up to
+ * less than a quarter more. */
 START_TEST(one_sequence_reads_the_weights) {
     struct tsim_generation_phase g = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1");
     const struct tsim_scenario *sc = load("llama3-8b", GPU, "global_batch_size: 8", "");
@@ -102,8 +104,8 @@ START_TEST(one_sequence_reads_the_weights) {
 }
 END_TEST
 
-/* An engine works on the host between two passes, for each: 1,000 of them for eight responses at once, three times as long on a host
- * that takes three times as long. */
+/* An engine works on the host between two passes, for each: 1,000 of them for eight responses at once, three times as
+ * long on a host that takes three times as long. */
 START_TEST(hosts_work_between_passes) {
     double time_s[3];
     static const char *const NODES[] = {"node: single-h100-sxm", "node: single-h100-sxm",
@@ -149,8 +151,8 @@ START_TEST(few_tokens_read_few_experts) {
 }
 END_TEST
 
-/* A pass of Falcon Mamba over 8 sequences reads the weights, and reads and writes the states; it takes as long behind few tokens as
- * behind many. */
+/* A pass of Falcon Mamba over 8 sequences reads the weights, and reads and writes the states; it takes as long behind
+ * few tokens as behind many. */
 START_TEST(recurrent_layers_read_and_write_their_states) {
     const char *text = "kind: grpo, global_batch_size: 8, recompute: full";
     struct tsim_generation_phase
@@ -170,8 +172,8 @@ START_TEST(recurrent_layers_read_and_write_their_states) {
 }
 END_TEST
 
-/* Engines in fp8 hold a byte of each weight but those of the embedding and the head, and a pass of one sequence reads half as
- * much of layers; the weights are sent in 16 bits. */
+/* Engines in fp8 hold a byte of each weight but those of the embedding and the head, and a pass of one sequence reads
+ * half as much of layers; the weights are sent in 16 bits. */
 START_TEST(engines_quantize) {
     struct tsim_generation_phase wide = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1"),
                                  fp8 = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1, precision: fp8");
@@ -200,16 +202,18 @@ START_TEST(models_score_in_forward_passes) {
 }
 END_TEST
 
-/* Is it so many FLOPs at the rate that matrix units sustain, and a little more for what memory bounds? */
+/* Checks that it takes so many FLOPs at the rate that matrix units sustain, and a little more for what memory
+ * bounds. */
 static void expect_flops(double time_s, double flops, const struct tsim_scenario *sc, double most) {
     const struct tsim_accelerator *a = sc->cluster.node->accelerator;
     double ratio = time_s * a->peak_flops_per_s[TSIM_BF16] * a->matrix_sustained_frac[TSIM_BF16] / flops;
     ck_assert_msg(ratio > 1 && ratio < most, "%g s are %g of %g FLOPs", time_s, ratio, flops);
 }
 
-/* Llama 3.2 1B (its table is its head) on samples of 1,024 tokens: forward 2 FLOPs a parameter and token, and 4 L h s / 2 of
- * attention; a step is three times that. DPO scores with a reference. GRPO with policy and reference. PPO scores with four models
- * and trains two; their engines read each prompt once. One node's links carry the weights to engines of whole models. */
+/* Llama 3.2 1B (its table is its head) on samples of 1,024 tokens: forward 2 FLOPs a parameter and token, and 4 L h s /
+ * 2 of attention; a step is three times that. DPO scores with a reference. GRPO with policy and reference. PPO scores
+ * with four models and trains two; their engines read each prompt once. One node's links carry the weights to engines
+ * of whole models. */
 START_TEST(parts_are_closed_forms) {
     const double n = 1235814400, forward = 2 * n + 2 * 16.0 * 2048 * 1024;
     static const struct {
@@ -232,9 +236,9 @@ START_TEST(parts_are_closed_forms) {
 }
 END_TEST
 
-/* Adam's 14 bytes a parameter leave for the host and return, 8 ranks with a part each of the 12 that ZeRO-1 divides; a pinned copy of
- * the weights makes room for the reference, which comes in its place and goes again. A software that gathers the whole model takes its
- * bytes by its rate. The link of the node decides where the software has no rates. */
+/* Adam's 14 bytes a parameter leave for the host and return, 8 ranks with a part each of the 12 that ZeRO-1 divides; a
+ * pinned copy of the weights makes room for the reference, which comes in its place and goes again. A software that
+ * gathers the whole model takes its bytes by its rate. The link of the node decides where the software has no rates. */
 START_TEST(models_wait_in_the_host) {
     const char *training = "kind: grpo, global_batch_size: 64";
     const struct tsim_scenario *sc = load("llama3.2-1b", NODE, training, "");
@@ -256,8 +260,8 @@ START_TEST(models_wait_in_the_host) {
 }
 END_TEST
 
-/* A frozen model reduces nothing but its adapters' gradients: between two nodes, without overlap, a larger rank takes longer by its
- * bytes, once there and once back. All of the model takes more than fifty times that. */
+/* A frozen model reduces nothing but its adapters' gradients: between two nodes, without overlap, a larger rank takes
+ * longer by its bytes, once there and once back. All of the model takes more than fifty times that. */
 START_TEST(frozen_parts_are_not_reduced) {
     double exposed_s[3], trained[3];
     static const char *const ADAPTERS[] = {"adapter: {kind: lora, rank: 8}, ", "adapter: {kind: lora, rank: 16}, ", ""};
@@ -375,7 +379,8 @@ START_TEST(an_engine_must_hold_the_model) {
 }
 END_TEST
 
-/* The teacher's passes are those of its evaluation on the batch; its weights stay, 2 bytes each, with logits of a micro-batch. */
+/* The teacher's passes are those of its evaluation on the batch; its weights stay, 2 bytes each, with logits of a
+ * micro-batch. */
 START_TEST(teachers_pass_before_each_step) {
     static const char BATCH[] = "global_batch_size: 64, evaluation: {interval: 10, samples: 64}, steps: 10";
     const struct tsim_scenario *alone = load("gpt2-small", NODE, BATCH, ""),
@@ -396,7 +401,8 @@ START_TEST(teachers_pass_before_each_step) {
 }
 END_TEST
 
-/* Whatever the plan: no round takes less time or energy than its bound, with engines that were simulated before and without. */
+/* Whatever the plan: no round takes less time or energy than its bound, with engines that were simulated before and
+ * without. */
 START_TEST(no_round_beats_its_bound) {
     static const char *const KINDS[] = {"kind: dpo", "kind: ppo", "kind: grpo", "kind: distill, teacher: gpt2-medium"};
     static const char *const PLANS[] = {
@@ -428,7 +434,8 @@ START_TEST(no_round_beats_its_bound) {
 }
 END_TEST
 
-/* An engine lacks memory, which is known without simulating it: of 140 GB of weights 60 % of the memory hold a third. */
+/* An engine lacks memory, which is known without simulating it: of 140 GB of weights 60 % of the memory hold a
+ * third. */
 START_TEST(engines_are_checked_alone) {
     double excess_bytes = 0;
     const struct tsim_scenario *sc = load("llama3-70b", NODE, "kind: grpo, global_batch_size: 8, recompute: full",
@@ -463,8 +470,8 @@ START_TEST(the_longer_half_decides) {
 }
 END_TEST
 
-/* Two of six nodes generate: as two nodes would that do all in turn, while the step is one of four nodes. All six are paid
- * for, and switched on. */
+/* Two of six nodes generate: as two nodes would that do all in turn, while the step is one of four nodes. All six are
+ * paid for, and switched on. */
 START_TEST(engines_on_nodes_of_their_own) {
     static const char *const TRAINING = "kind: grpo, global_batch_size: 64, lengths: {mean: 400, cv: 0.5}, steps: 100";
     const char *cost = "energy: {pue: 1}\ncost: {rent: 3 USD/h}";

@@ -26,7 +26,8 @@ static double node_w(const struct tsim_cluster *cluster, const struct tsim_power
     return (double)cluster->accelerators_per_node * energy_j / use->time_s;
 }
 
-/* 100 + 400 (0.75 * 0.4 + 0.35 * 0.2 + 0.05 * 0.6) = 100 + 400 * 0.4 = 260 W; all at full use would be 1.15, so 500. */
+/* It draws 100 + 400 (0.75 * 0.4 + 0.35 * 0.2 + 0.05 * 0.6) = 100 + 400 * 0.4 = 260 W; with everything at full use it
+ * would be 1.15, so 500. */
 START_TEST(accelerator_power) {
     assert_near(tsim_power_accelerator_w(&example.accelerator, 0, 0, 0), 100);
     assert_near(tsim_power_accelerator_w(&example.accelerator, 0.4, 0.2, 0.6), 260);
@@ -34,7 +35,8 @@ START_TEST(accelerator_power) {
 }
 END_TEST
 
-/* The same use over 10 s: 2600 J. Overhead: (400 + 800 * 0.4) / 8 = 90 W, and one of eight ports of 30 W: 1200 J. */
+/* The same use over 10 s is 2600 J. Overhead is (400 + 800 * 0.4) / 8 = 90 W, and one of eight ports of 30 W: 1200
+ * J. */
 START_TEST(step_energy) {
     struct tsim_power_use use = {.time_s = 10, .compute_busy_s = 4, .memory_busy_s = 2, .link_busy_s = 6};
     example.fabric.power_w_per_port = 30;
@@ -51,7 +53,7 @@ START_TEST(no_time_no_energy) {
 }
 END_TEST
 
-/* Two of eight in use: six idle at 100 W, so (400 + 600) / 2 = 500 W beside each; no fabric on one node. */
+/* Two of eight are in use and six idle at 100 W, so (400 + 600) / 2 = 500 W beside each; one node has no fabric. */
 START_TEST(unused_accelerators_are_paid_for) {
     struct tsim_power_use use = {.time_s = 1};
     example.scenario.cluster.accelerators_per_node = 2;

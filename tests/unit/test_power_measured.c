@@ -4,7 +4,7 @@
 #include "cluster/power.h"
 #include "support/training_rig.h"
 
-/* Mean power of a node of the scenario, its file's values overridden, in W. */
+/* Returns the mean power in W of a node of the scenario, with its file's values overridden. */
 static double node_w(const char *id, const struct tsim_override *overrides, size_t n_overrides) {
     const struct tsim_scenario *scenario = load_shipped(id, overrides, n_overrides);
     return train(scenario).step.mean_power_w / (double)scenario->cluster.nodes;
@@ -26,7 +26,7 @@ START_TEST(h100_nodes) {
 }
 END_TEST
 
-/* Chips in use drew 220 W (v3) and 170 W (v4) on average: docs.cloud.google.com/tpu/docs. A model that fits on one. */
+/* Chips in use drew 220 W (v3) and 170 W (v4) on average (docs.cloud.google.com/tpu/docs). The model fits on one. */
 START_TEST(tpu_chips) {
     static const struct {
         const char *cluster;

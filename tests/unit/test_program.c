@@ -223,7 +223,7 @@ START_TEST(gradient_reduction) {
         ck_assert_double_eq_tol(simulation.time_s, 24 + 24, 1e-5);
         ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_data_s, 24, 1e-5);
     }
-    /* Converted to 16 bits, half of the 24 s. */
+    /* Half of the 24 s is converted to 16 bits. */
     e.software.converts_sums = true;
     ck_assert_double_eq_tol(simulate().stage_groups[0].terms.exposed_data_s, 12, 1e-5);
     e.software.converts_sums = false;
@@ -383,8 +383,8 @@ START_TEST(products_gather_what_layers_do) {
 }
 END_TEST
 
-/* Two ranks, one micro-batch of 24 s, not overlapped: 8 layers of six tensors, the embedding's, the head's and the last
- * norm's, each a collective with a latency of its own. */
+/* Two ranks run one micro-batch of 24 s, not overlapped: 8 layers of six tensors, the embedding's, the head's and the
+ * last norm's, each a collective with a latency of its own. */
 START_TEST(reduced_tensor_by_tensor) {
     enum { N_TENSORS = 8 * 6 + 3 };
     init(1, 1, TSIM_SCHEDULE_1F1B, 2);

@@ -21,7 +21,7 @@ static enum tsim_status read_ranking(const char *yaml, const char *objective, st
     return tsim_ranking_read(&arena, section, objective, ranking, &diags);
 }
 
-/* Positions of the best, best first. */
+/* Returns the positions of the best, best first. */
 static const char *best_of(const struct tsim_ranking *ranking, const struct tsim_point *points, size_t n_points) {
     struct tsim_best best = {.n = 0};
     const char *text = "";
@@ -57,7 +57,7 @@ START_TEST(equal_ones_by_position) {
 }
 END_TEST
 
-/* Days at most 20, tokens/s at least 2: of (1, 10) (2, 20) (3, 30) the second. */
+/* Days are at most 20 and tokens/s at least 2: of (1, 10) (2, 20) (3, 30) the second is left. */
 START_TEST(limits) {
     struct tsim_point points[3] = {point_at(0, 1, 10), point_at(1, 2, 20), point_at(2, 3, 30)};
     struct tsim_ranking ranking;

@@ -81,7 +81,7 @@ START_TEST(usual_nodes) {
 }
 END_TEST
 
-/* One of each kind: a second one would be taken or not by its name. */
+/* There is one of each kind, because a second one would be taken or not by its name. */
 START_TEST(one_usual_node_of_a_kind) {
     const char *const *ids;
     size_t n, n_usual[TSIM_SCALE_UP_CUBE_MESH + 1] = {0};

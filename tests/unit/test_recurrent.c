@@ -8,7 +8,7 @@
 
 static struct example x;
 
-/* 64 pairs of sentences of 50 and 40 tokens. */
+/* Makes 64 pairs of sentences of 50 and 40 tokens. */
 static void begin(void) {
     const struct tsim_model *model = NULL;
     ck_assert_int_eq(tsim_catalogue_load_model(&arena, "gnmt", &model, &diags), TSIM_OK);
@@ -35,7 +35,8 @@ static double backward(enum tsim_part part) {
     return sum_flops(&list);
 }
 
-/* Multiplications of a token and cell: four gates of the input's width and of h. Backward twice that, of inputs and of weights. */
+/* It counts the multiplications of a token and cell: four gates of the input's width and of h. Backward has twice that,
+ * of inputs and of weights. */
 START_TEST(cells) {
     const double h = 1024, source = 64 * 50, target = 64 * 40;
     begin();

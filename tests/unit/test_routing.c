@@ -1,4 +1,5 @@
-/* The closed forms of routing.h against routing itself, drawn at random (seeded), and against small cases by hand. */
+/* Tests the closed forms of routing.h against routing itself, drawn at random (seeded), and against small cases by
+ * hand. */
 #include "model/routing.h"
 #include "support/check_main.h"
 #include "support/random.h"
@@ -7,7 +8,8 @@
 
 enum { MAX_EXPERTS = 64 };
 
-/* k distinct of E experts for one token, all equally likely: a partial shuffle. Adds to the rows of their ranks. */
+/* Picks k distinct of E experts for one token, all equally likely, by a partial shuffle, and adds to the rows of their
+ * ranks. */
 static void route(struct random_source *random, int32_t count, int32_t active, int32_t ranks, double *rows) {
     int32_t experts[MAX_EXPERTS];
     for (int32_t i = 0; i < count; i++)

@@ -1,4 +1,4 @@
-/* A whole run in code: identities between the figures of a result, each worked out from others by hand. */
+/* Tests a whole run in code: identities between the figures of a result, each worked out from others by hand. */
 #include "model/executed.h"
 #include "model/model.h"
 #include "results/measured.h"
@@ -18,7 +18,7 @@ static void run(bool ignore_memory) {
     tsim_diags_release(&diags);
 }
 
-/* 64 samples of 1024 tokens on 8 accelerators of 1 PFLOP/s. */
+/* The run has 64 samples of 1024 tokens on 8 accelerators of 1 PFLOP/s. */
 START_TEST(throughput) {
     example_init(&e);
     run(false);
@@ -79,9 +79,9 @@ static double executed(void) {
     return tsim_executed_recorded(NULL, &e.scenario).value / 64 / (1 << 30);
 }
 
-/* In 2^30 FLOPs per sample a layer's products are 24 forward (see test_operators.c), its scores 4 and the head 64, twice
- * that backward. Flash attention executes half of the causal square, and backward QK^T once more: 5 products for 2. An
- * embedding is looked up, which 6 N counts as a product. */
+/* In 2^30 FLOPs per sample a layer's products are 24 forward (see test_operators.c), its scores 4 and the head 64,
+ * twice that backward. Flash attention executes half of the causal square, and backward QK^T once more: 5 products for
+ * 2. An embedding is looked up, which 6 N counts as a product. */
 START_TEST(executed_by_hand) {
     example_init(&e);
     ck_assert_double_eq_tol(executed(), 3 * (8 * (24 + 4) + 64), 1e-9);
@@ -135,7 +135,7 @@ START_TEST(recomputation_is_in_hfu_alone) {
 }
 END_TEST
 
-/* Energy of the step: the ranks' sum; mean power times the step; between idle and limit of 8 accelerators. */
+/* The energy of the step is the ranks' sum, and mean power times the step, between idle and limit of 8 accelerators. */
 START_TEST(energy) {
     example_init(&e);
     run(false);
@@ -149,7 +149,7 @@ START_TEST(energy) {
 }
 END_TEST
 
-/* 1000 steps and a bit of tokens; PUE 1.2, 0.1 USD/kWh, 0.4 kg/kWh, 2 USD/h and 20,000 USD each. */
+/* The run is 1000 steps and a bit of tokens, at PUE 1.2, 0.1 USD/kWh, 0.4 kg/kWh, 2 USD/h and 20,000 USD each. */
 START_TEST(whole_run) {
     example_init(&e);
     e.scenario.training.length_kind = TSIM_LENGTH_TOKENS;

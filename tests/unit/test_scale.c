@@ -8,7 +8,7 @@ enum { MOST_ROWS = 5 };
 static struct tsim_scale_row rows[MOST_ROWS];
 static struct tsim_scale scale;
 
-/* A step of compute, exposed data-parallel communication and bubble alone. */
+/* Sets a step of compute, exposed data-parallel communication and bubble alone. */
 static void set_row(size_t i, int64_t n_accelerators, int64_t batch, double compute_s, double data_s, double bubble_s) {
     rows[i] = (struct tsim_scale_row){.n_accelerators = n_accelerators, .global_batch_size = batch};
     double *value = rows[i].point.outcome.value;

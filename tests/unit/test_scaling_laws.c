@@ -1,4 +1,4 @@
-/* scaling_laws.h against what its papers print. */
+/* Tests scaling_laws.h against what its papers print. */
 #include "results/loss_law.h"
 #include "results/scaling_laws.h"
 
@@ -24,7 +24,7 @@ static double effective_tokens(double unique_tokens, double epochs) {
     return tsim_effective_tokens(NULL, amount(unique_tokens), amount(epochs)).value;
 }
 
-/* Gopher, 280 G parameters on 300 G tokens, and Chinchilla, 70 G on 1.4 T, by the fit of approach 3. */
+/* Gopher has 280 G parameters on 300 G tokens, and Chinchilla 70 G on 1.4 T, by the fit of approach 3. */
 START_TEST(losses_of_gopher_and_chinchilla) {
     ck_assert_double_eq_tol(loss_nats(280e9, 300e9), 1.993, 1e-3);
     ck_assert_double_eq_tol(loss_nats(70e9, 1.4e12), 1.936, 1e-3);

@@ -71,7 +71,7 @@ START_TEST(layers) {
     ck_assert_int_eq(sc->parallelism.schedule, TSIM_SCHEDULE_INTERLEAVED);
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(sc->parallelism.layers_per_chunk[i], 2);
-    /* Ten layers in four chunks: (10 + 2) / 4 = 3, one fewer for embedding and head. */
+    /* Ten layers in four chunks are (10 + 2) / 4 = 3, and one fewer for embedding and head. */
     const struct tsim_override accounted[] = {{"parallelism.virtual_pipeline", "2"}, {"model.layers", "10"}};
     sc = must(load_with(path_of("base.yaml"), accounted, 2));
     static const int expected[] = {2, 3, 3, 2};
@@ -287,7 +287,7 @@ static void make_folder(const char *name) {
     ck_assert_int_eq(mkdir(path_of(name), 0700), 0);
 }
 
-/* A catalogue of our own, in $TSIM_DATA. */
+/* Makes a catalogue of our own, in $TSIM_DATA. */
 static void make_catalogue(void) {
     make_folder("hardware");
     make_folder("hardware/fabrics");

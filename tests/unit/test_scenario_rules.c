@@ -1,4 +1,4 @@
-/* The rules between a scenario's keys: each with its message and what would be right. */
+/* Tests the rules between a scenario's keys, each with its message and what would be right. */
 #include "support/scenario_rig.h"
 
 static const struct rule {

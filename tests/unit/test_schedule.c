@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Narayanan et al. 2021, figure 4 (top), with 3 stages and 4 micro-batches. */
+/* Narayanan et al. 2021, figure 4 (top), shows the order with 3 stages and 4 micro-batches. */
 START_TEST(one_forward_one_backward) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_1F1B, 3, 1, 4, 0};
     assert_order(z, 0, "F0 F1 F2 B0 F3 B1 B2 B3");
@@ -53,7 +53,7 @@ START_TEST(interleaved_in_larger_groups) {
 }
 END_TEST
 
-/* Every pass exactly once, each backward after its forward, and the in-flight peak by counting. */
+/* Every pass comes exactly once, each backward after its forward, and the in-flight peak is counted. */
 START_TEST(every_pass_once) {
     struct tsim_schedule_shape shapes[] = {
         {TSIM_SCHEDULE_1F1B, 5, 1, 7, 0},        {TSIM_SCHEDULE_1F1B, 6, 1, 3, 0},
@@ -86,9 +86,9 @@ static void assert_same(struct tsim_pass_item a, struct tsim_pass_item b) {
     ck_assert_int_eq(a.is_alone, b.is_alone);
 }
 
-/* Passes that no pass of the other direction takes turns with: warm-up and the first after it, and as many at the end; in
- * dualpipe what is in no pair, of 16 stages in half h = 0 ... 7 from outside 2 (7 - h) + 2 (h + 1) + 7 - h forward (steps 1 to
- * 3 of deepseek-ai/DualPipe) and as many backward, and one more of each in the middle. */
+/* Passes that no pass of the other direction takes turns with: warm-up and the first after it, and as many at the end;
+ * in dualpipe what is in no pair, of 16 stages in half h = 0 ... 7 from outside 2 (7 - h) + 2 (h + 1) + 7 - h forward
+ * (steps 1 to 3 of deepseek-ai/DualPipe) and as many backward, and one more of each in the middle. */
 START_TEST(passes_alone) {
     static const struct {
         struct tsim_schedule_shape shape;

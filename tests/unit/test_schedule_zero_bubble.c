@@ -19,7 +19,7 @@ START_TEST(zb_h1_figure) {
 }
 END_TEST
 
-/* Figure 3: 4 stages, 8 micro-batches; 7, 5, 3, 1 forwards before the first backward, and a parallelogram. */
+/* Figure 3 has 4 stages and 8 micro-batches; 7, 5, 3, 1 forwards before the first backward, and a parallelogram. */
 START_TEST(zb_h2_figure) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_ZB_H2, 4, 1, 8};
     assert_order(z, 0, "F0 F1 F2 F3 F4 F5 F6 I0 W0 F7 I1 W1 I2 W2 I3 W3 I4 W4 I5 W5 I6 W6 I7 W7");

@@ -323,7 +323,7 @@ START_TEST(json) {
 }
 END_TEST
 
-/* Text that JSON and libyaml treat differently: quotes, controls, separators, marks, characters beyond 16 bits. */
+/* Texts that JSON and libyaml treat differently: quotes, controls, separators, marks, characters beyond 16 bits. */
 static const char *const TEXTS[] = {
     "plain",
     "a \"quoted\" \\ back/slash",

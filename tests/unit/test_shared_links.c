@@ -1,6 +1,6 @@
-/* Steps whose tensor, context and expert groups meet on the links of a topology: on a fat tree oversubscribed 8:1 against
- * bytes over capacity and against the same tree 1:1, and there and on a dragonfly, a torus and PCIe switches against
- * messages played one by one. */
+/* Steps whose tensor, context and expert groups meet on the links of a topology: on a fat tree oversubscribed 8:1
+ * against bytes over capacity and against the same tree 1:1, and there and on a dragonfly, a torus and PCIe switches
+ * against messages played one by one. */
 #include "model/parameter_bytes.h"
 #include "partition/partition.h"
 #include "step/pass/pass.h"
@@ -25,7 +25,7 @@ static struct tsim_step_simulation simulate(enum tsim_network network, bool fold
     return simulation;
 }
 
-/* Nothing of the data-parallel group runs beside the passes. */
+/* Makes a job in which nothing of the data-parallel group runs beside the passes. */
 static void init(int64_t nodes) {
     example_init(&e);
     e.scenario.cluster.nodes = nodes;
@@ -88,7 +88,7 @@ static void add_sent(void *context, const struct tsim_pass_operator *row) {
     sent->latency_s += row->op->kind == TSIM_OP_COLLECTIVE ? row->latency_s : 0;
 }
 
-/* All that a rank's passes of one micro-batch send. */
+/* Returns all that a rank's passes of one micro-batch send. */
 static struct sent sent_by_passes(void) {
     struct sent sum = {0, 0};
     for (int part = 0; part < TSIM_N_PARTS; part++)
@@ -151,9 +151,10 @@ static struct tsim_step_simulation simulate_experts(const struct tsim_tier *tier
     return simulate(network, false);
 }
 
-/* Experts of a kind lie below one leaf, all else has a ring around all nodes. So gradients of experts, and their weights,
- * take the same at 8:1; those of all else, and their weights, leave each leaf once, over 16 / 8 uplinks instead of the
- * 8 NICs of a node. One goes after the other, so only the second are held up, and the step by as much. */
+/* Experts of a kind lie below one leaf, all else has a ring around all nodes. So gradients of experts, and their
+ * weights, take the same at 8:1; those of all else, and their weights, leave each leaf once, over 16 / 8 uplinks
+ * instead of the 8 NICs of a node. One goes after the other, so only the second are held up, and the step by as
+ * much. */
 START_TEST(only_one_of_two_reductions_is_held_up) {
     static const struct tsim_tier EVEN = {.ports = N_BELOW, .oversubscription = 1},
                                   SHORT = {.ports = N_BELOW, .oversubscription = 8};
@@ -176,7 +177,7 @@ END_TEST
 
 /* ---- in step ---- */
 
-/* Data traffic runs beside the passes, so message by message ranks end it a little apart. */
+/* Makes data traffic run beside the passes, so message by message ranks end it a little apart. */
 static void init_beside(enum tsim_axis axis, enum tsim_routing routing, double cv) {
     static const struct tsim_tier SHORT = {.ports = N_BELOW, .oversubscription = 8};
     init_leaves(axis, &SHORT);
@@ -261,7 +262,8 @@ START_TEST(fluid_against_messages) {
 END_TEST
 
 /* Tensor groups along one dimension of a torus and data-parallel groups along the other meet on no link, so one rank
- * stands for all. With tensor groups of half a dimension, data-parallel groups go along both: every rank is simulated. */
+ * stands for all. With tensor groups of half a dimension, data-parallel groups go along both: every rank is
+ * simulated. */
 START_TEST(axes_with_dimensions_of_their_own_fold) {
     for (int zero = 0; zero <= 3; zero++)
         for (int64_t tensor = 2; tensor <= 4; tensor += 2) {
@@ -281,8 +283,8 @@ START_TEST(axes_with_dimensions_of_their_own_fold) {
 }
 END_TEST
 
-/* Context ranks, and ranks of experts, reduce gradients over the links of their exchanges: where they are all ranks of a torus, every
- * one is simulated, on links of its own and not on all that a rank has together. */
+/* Context ranks, and ranks of experts, reduce gradients over the links of their exchanges: where they are all ranks of
+ * a torus, every one is simulated, on links of its own and not on all that a rank has together. */
 START_TEST(exchanges_meet_gradients_of_the_same_ranks) {
     static const enum tsim_axis AXES[] = {TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
     for (int a = 0; a < 2; a++) {

@@ -42,7 +42,7 @@ static void expect_flowed(int32_t of_resource, double units) {
     ck_assert_msg(got >= units && got <= units, "%.17g units have flowed, not %.17g", got, units);
 }
 
-/* Alone: min(C / d, bound), known at once. Three activities on resources of their own. */
+/* Alone, an activity has min(C / d, bound), known at once. Three activities are on resources of their own. */
 START_TEST(alone_takes_the_smallest_limit) {
     ck_assert(start_on_two(0, 1, HUGE_VAL, resource(10), 2, resource(100), 50)); /* min(10/2, 100/50) = 2 */
     ck_assert(start_on_two(1, 1, 1.5, resource(10), 2, resource(100), 50));      /* its bound */
@@ -54,7 +54,7 @@ START_TEST(alone_takes_the_smallest_limit) {
 }
 END_TEST
 
-/* x1 + x2 <= 3: half each; and bit by bit the same. */
+/* With x1 + x2 <= 3 each has half, and the same bit by bit. */
 START_TEST(two_on_one_link_get_half) {
     int32_t link = resource(3);
     ck_assert(start_on(0, 1, HUGE_VAL, link, 1));
@@ -104,7 +104,7 @@ START_TEST(a_bound_leaves_the_rest_to_the_others) {
 }
 END_TEST
 
-/* Activity 0 crosses a link of 1 and one of 0.2, activity 1 the link of 1 only: 0.2 and 0.8. */
+/* Activity 0 crosses a link of 1 and one of 0.2, activity 1 only the link of 1, so they have 0.2 and 0.8. */
 START_TEST(limited_elsewhere_leaves_the_rest) {
     int32_t wide = resource(1), narrow = resource(0.2);
     start_on_two(0, 1, HUGE_VAL, wide, 1, narrow, 1);
@@ -212,7 +212,8 @@ START_TEST(free_capacity_needs_no_solve) {
 }
 END_TEST
 
-/* A thousand and one flows into one receiver: 1 / 1001 each, all the same bits; then one bounded to a tenth of that. */
+/* A thousand and one flows go into one receiver: 1 / 1001 each, all the same bits; then one is bounded to a tenth of
+ * that. */
 START_TEST(a_star_is_even_to_the_bit) {
     enum { N = 1001 };
     int32_t hub = resource(1);
@@ -302,7 +303,7 @@ START_TEST(demands_on_one_resource_add_up) {
 }
 END_TEST
 
-/* 1e16 + 1 + 1 + ... (a thousand times): a plain sum would lose every one. */
+/* The sum is 1e16 + 1 + 1 + ... (a thousand times), of which a plain sum would lose every one. */
 START_TEST(flowed_units_are_not_lost) {
     int32_t r = resource(1);
     start_on(0, 1, HUGE_VAL, r, 1);

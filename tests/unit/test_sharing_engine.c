@@ -120,8 +120,8 @@ END_TEST
 
 /* ---- once per tick ---- */
 
-/* 50 streams send 4 messages each, one after the other, 1 unit at 1/50 unit/s: they end at 50, 100, 150, 200 s. At each
- * of these ticks 50 end and 50 start: one solve, for 50. */
+/* 50 streams send 4 messages each, one after another, 1 unit at 1/50 unit/s: they end at 50, 100, 150, 200 s. At each
+ * of these ticks 50 end and 50 start, with one solve, for 50. */
 START_TEST(ends_and_starts_of_a_tick_are_one_solve) {
     enum { N = 50, ROUNDS = 4 };
     int32_t link = resource(1);

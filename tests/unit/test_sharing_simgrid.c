@@ -23,7 +23,7 @@ struct term {
     int activity;
 };
 
-/* A row per resource: capacity, then its terms. */
+/* A row for each resource: its capacity, then its terms. */
 struct row {
     double capacity;
     struct term terms[MAX_TERMS + 1];

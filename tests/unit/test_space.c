@@ -16,7 +16,7 @@ static enum tsim_status read_section(const char *yaml, struct tsim_space *space)
     return tsim_space_read(&arena, section_of(yaml), &none, space, &diags);
 }
 
-/* All points, one line each. */
+/* Returns all points, one line each. */
 static const char *points_of(const struct tsim_space *space) {
     const char *text = "";
     for (int64_t i = 0; i < space->n_points; i++)

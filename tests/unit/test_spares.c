@@ -1,4 +1,4 @@
-/* spares.h and the checkpoint interval against trying everything. */
+/* Tests spares.h and the checkpoint interval against trying everything. */
 #include "campaign/spares.h"
 #include "support/campaign_job.h"
 #include "support/training_rig.h"
@@ -7,7 +7,7 @@
 
 enum { REPLICATIONS = 24, MOST_TRIED = 24 };
 
-/* `a_day` nodes of 64 fail on a day. */
+/* Returns a job in which `a_day` nodes of 64 fail on a day. */
 static struct tsim_campaign_job job_of(double a_day, double repair_s) {
     struct tsim_campaign_job job = without_failures((struct tsim_campaign_job){.work_s = 20 * DAY,
                                                                                .restart_s = 600,

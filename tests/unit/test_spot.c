@@ -28,7 +28,7 @@ START_TEST(the_breakeven_rate_is_the_closed_form) {
         double middle = (low + high) / 2;
         *(middle * save_s + exp(middle * restart_s) < 1 / (1 - 0.1) ? &low : &high) = middle;
     }
-    /* 8 runs with 100 preemptions each */
+    /* There are 8 runs with 100 preemptions each. */
     ck_assert_double_eq_tol(c.breakeven_rate_per_h / (low / nodes * 3600), 1, 4 / sqrt(800));
 }
 END_TEST

@@ -73,7 +73,7 @@ static struct tsim_sweep_progress run(const char *name, int32_t n_threads) {
     return progress;
 }
 
-/* Every value of every row, in the order of the statement. */
+/* Returns every value of every row, in the order of the statement. */
 static const char *rows_of(const char *name, const char *sql) {
     struct tsim_store *store;
     struct tsim_query *query;

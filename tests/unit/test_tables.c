@@ -17,8 +17,8 @@ static const struct tsim_model *load(const char *id) {
     return model;
 }
 
-/* MLPerf's: 187,767,399 rows of 128, bottom 13-512-256-128, top 479-1024-1024-512-256-1 with 479 = 27 x 26 / 2 + 128. A
- * sample touches the products and 26 rows. */
+/* MLPerf's model has 187,767,399 rows of 128, bottom 13-512-256-128, top 479-1024-1024-512-256-1 with 479 = 27 x 26 / 2
+ * + 128. A sample touches the products and 26 rows. */
 START_TEST(published_counts) {
     const struct tsim_model *m = load("dlrm");
     double bottom = 14.0 * 512 + 513 * 256 + 257 * 128;
@@ -35,7 +35,7 @@ END_TEST
 static const struct tsim_software SOFTWARE = {.table_placement = TSIM_TABLES_BY_CAPACITY};
 static const struct tsim_tables_deal CAPACITY = {.software = &SOFTWARE, .samples = 1};
 
-/* Four tables of 100, 60, 40 and 1 rows, 2 wide. */
+/* Four tables have 100, 60, 40 and 1 rows, and are 2 wide. */
 static const struct tsim_embedding_table TABLES[] = {{100, 2, 3}, {60, 2, 1}, {40, 2, 1}, {1, 2, 1}};
 
 /* One rank holds all. On two an even share is 100.5 rows: the first alone, the others together; the last is below a
@@ -127,10 +127,11 @@ START_TEST(dealt_to_many) {
 }
 END_TEST
 
-/* Two ranks by lookups. A table that 30 rows of are looked up is cut in two: loads of 15 lookups and 2.25 for the vector; the
- * tables of 40 and of 1 row follow, one to each, and halves of the one of 60: 15 + 1 + 0.5 lookups and 3 vectors on
- * either rank, 50 + 40 + 30 rows on the first. With room for 110 rows that plan is none: uncut, the table of 60 goes to the
- * first, the others to the second. With room for 55 rows no plan is, and each rank has a piece of all. */
+/* Two ranks by lookups. A table that 30 rows of are looked up is cut in two: loads of 15 lookups and 2.25 for the
+ * vector; the tables of 40 and of 1 row follow, one to each, and halves of the one of 60: 15 + 1 + 0.5 lookups and 3
+ * vectors on either rank, 50 + 40 + 30 rows on the first. With room for 110 rows that plan is none: uncut, the table of
+ * 60 goes to the first, the others to the second. With room for 55 rows no plan is, and each rank has a piece of
+ * all. */
 START_TEST(dealt_by_lookups) {
     static const struct tsim_embedding_table HOT[] = {{100, 2, 30}, {60, 2, 1}, {40, 2, 1}, {1, 2, 1}};
     struct tsim_model m = {.tables = HOT, .n_tables = 4};
@@ -150,7 +151,8 @@ START_TEST(dealt_by_lookups) {
 }
 END_TEST
 
-/* Whole tables, two to each of two ranks: the first table's rank gets the last, though the other had fewer lookups. */
+/* Whole tables are dealt, two to each of two ranks: the first table's rank gets the last, though the other had fewer
+ * lookups. */
 START_TEST(dealt_whole) {
     struct tsim_model m = {.tables = TABLES, .n_tables = 4};
     struct tsim_software software = {.table_placement = TSIM_TABLES_WHOLE};
@@ -183,8 +185,8 @@ START_TEST(replicas_and_distinct_rows) {
 }
 END_TEST
 
-/* 3,000 ids by 1 / r^1.1: what 500 samples draw, id by id. One table has a row for an id, the other four; and so few ids
- * that nothing is left to integrate. */
+/* 3,000 ids by 1 / r^1.1: what 500 samples draw, id by id. One table has a row for an id, the other four; and so few
+ * ids that nothing is left to integrate. */
 START_TEST(skewed_draws) {
     static const struct tsim_embedding_table ROWS[] = {{3000, 2, 1, 1.1}, {3000, 2, 4, 1.1}, {20, 2, 1, 1.1}};
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
@@ -260,10 +262,10 @@ static const struct tsim_op *find(const struct tsim_op_list *list, const char *n
     return NULL;
 }
 
-/* fp16 with tables in fp32: rows of 2 are 8 bytes, vectors 4. A rank of two looks up 3 rows of its tables for a sample and sends
- * 3 vectors: 24 + 3 x 8 + 3 x 4 bytes forward. Sparse gradients are written, unscaled, multiplied and added, 6 times 4 bytes
- * an element, and rows read and written. Reduced ones are written and read, with a state and the row in and out, once for each row
- * that 10 samples look up: of 100 rows 3 each. */
+/* fp16 with tables in fp32: rows of 2 are 8 bytes, vectors 4. A rank of two looks up 3 rows of its tables for a sample
+ * and sends 3 vectors: 24 + 3 x 8 + 3 x 4 bytes forward. Sparse gradients are written, unscaled, multiplied and added,
+ * 6 times 4 bytes an element, and rows read and written. Reduced ones are written and read, with a state and the row in
+ * and out, once for each row that 10 samples look up: of 100 rows 3 each. */
 START_TEST(updates_by_hand) {
     struct example x;
     struct tsim_op_list list;
@@ -292,7 +294,8 @@ START_TEST(updates_by_hand) {
 }
 END_TEST
 
-/* The table of one row on both ranks: 5 samples look it up there, its gradient of 2 in fp32 is summed, and its row updated. */
+/* The table of one row on both ranks: 5 samples look it up there, its gradient of 2 in fp32 is summed, and its row
+ * updated. */
 START_TEST(replicas_by_hand) {
     struct example x;
     struct tsim_op_list list;
@@ -313,8 +316,8 @@ START_TEST(replicas_by_hand) {
 }
 END_TEST
 
-/* A bottom MLP on the first rank sends its vector of 2 for each of 10 samples, too; what whole tables' ranks sent is joined: 5
- * vectors of 2 in and out for each of 5 samples. */
+/* A bottom MLP on the first rank sends its vector of 2 for each of 10 samples, too; what whole tables' ranks sent is
+ * joined: 5 vectors of 2 in and out for each of 5 samples. */
 START_TEST(bottom_on_the_first_rank) {
     struct example x;
     struct tsim_op_list list;

@@ -35,8 +35,8 @@ static void check(const char *id, const char *what, double by_hand) {
                   by_hand);
 }
 
-/* B = 32 sequences of S = 1024 tokens, H = 1600, 25 heads of 64, a vocabulary of 50,257 padded to 50,304 on one rank.
- */
+/* The example has B = 32 sequences of S = 1024 tokens, H = 1600, 25 heads of 64, and a vocabulary of 50,257 padded to
+ * 50,304 on one rank. */
 START_TEST(flops_by_hand) {
     double tokens = 32 * 1024, h = 1600;
     check("gpt2-flops", "queries, keys, values: one layer, forward", 2 * tokens * 3 * h * h / 1e9);
@@ -58,13 +58,13 @@ START_TEST(memory_by_hand) {
     check("optimizer-memory", "the same: Adam", 3);
     check("activation-memory", "attention: queries, keys, values, result; one layer in fp16", 8 * tokens * h / 1e6);
     check("activation-memory", "feed-forward block: inner tensors; one layer", 16 * tokens * h / 1e6);
-    /* Korthikanti et al. 2022, equation 1 without tensor parallelism: sbh (34 + 5 a s / h). */
+    /* Korthikanti et al. 2022 have in equation 1, without tensor parallelism, sbh (34 + 5 a s / h). */
     check("activation-memory", "one layer", tokens * h * (34 + 5 * 25 * 1024 / h) / 1e6);
     check("resnet-memory", "result of the first convolution, \"for a batch of 32\"", 32 * 112 * 112 * 64 * 4 / 1e6);
 }
 END_TEST
 
-/* 14 GB of gradients over links of 12.5 GB/s: 2 (n - 1) / n x 14 / 12.5. 90 epochs, 1e24 FLOP: divisions. */
+/* 14 GB of gradients cross links of 12.5 GB/s in 2 (n - 1) / n x 14 / 12.5. 90 epochs and 1e24 FLOP are divisions. */
 START_TEST(scaling_by_hand) {
     check("network-wall", "ring all-reduce of 14 GB over ever more GPUs at 12.5 GB/s", 2.24);
     check("network-wall", "over the 8 GPUs of the problem: 2 (n - 1) / n of the bytes", 1.96);
@@ -80,7 +80,8 @@ START_TEST(scaling_by_hand) {
 }
 END_TEST
 
-/* The figure's bars: 2 x 8 + 3 x (12 + 12), and 8 + 12 + 3 x 12; 32 x 1,024 tokens at half a million a second. */
+/* The figure's bars are 2 x 8 + 3 x (12 + 12), and 8 + 12 + 3 x 12; 32 x 1,024 tokens come at half a million a
+ * second. */
 START_TEST(input_by_hand) {
     check("prefetching", "two epochs of three batches, one thing after another", 88);
     check("prefetching", "opened once, read under training", 56);

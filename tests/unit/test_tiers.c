@@ -1,5 +1,5 @@
-/* Checkpoints on two tiers (replication.h, reliability.h) against closed forms: what goes back where, how long a run then
- * takes, and which intervals are best. Tolerances are four standard errors. */
+/* Checkpoints on two tiers (replication.h, reliability.h) against closed forms: what goes back where, how long a run
+ * then takes, and which intervals are best. Tolerances are four standard errors. */
 #include "support/campaign_job.h"
 #include "support/training_rig.h"
 
@@ -7,7 +7,8 @@
 
 enum { N = 400, MOST_MARKS = 512 };
 
-/* A checkpoint of 30 s after every half hour, every fourth for two minutes more to the storage. */
+/* Returns a job with a checkpoint of 30 s after every half hour, of which every fourth takes two minutes more to the
+ * storage. */
 static struct tsim_campaign_job job_of(double software_mtbf_s, double host_mtbf_s) {
     struct tsim_campaign_job job = without_failures((struct tsim_campaign_job){.work_s = 10 * DAY,
                                                                                .restart_s = 600,
@@ -89,13 +90,13 @@ static double until(double rate, double time_s) {
     return -expm1(-rate * time_s) / rate;
 }
 
-/* The right side of G's equation; E_0 in *whole. */
+/* Returns the right side of G's equation, and E_0 in *whole. */
 static double storage_restart(const struct two_tiers *t, double g, double *whole) {
     double l = t->a + t->b, next = 0, empty = 0;
     double fails_restart = -expm1(-l * t->local_restart_s), fails_storage = -expm1(-l * t->restart_s);
     for (int j = t->every - 1; j >= 0; j--) {
         double part_s = j == t->every - 1 ? t->last_part_s : t->part_s, fails = -expm1(-l * part_s);
-        /* E = x + y F,  F = u + v E */
+        /* The equations are E = x + y F,  F = u + v E. */
         double x = until(l, part_s) + (1 - fails) * next + fails * t->b / l * g, y = fails * t->a / l;
         double rest = 1 - fails_restart * t->a / l;
         double u = (until(l, t->local_restart_s) + fails_restart * t->b / l * g) / rest;
@@ -234,8 +235,8 @@ START_TEST(intervals_are_the_best_ones) {
 }
 END_TEST
 
-/* Eight accelerators copy 1/8 each at once. On a DGX A100 each has its link, 31.5 GB/s; on cards in slots four of them an uplink
- * as wide as one; where the host's memory gives 100 GB/s, each an eighth of that. */
+/* Eight accelerators copy 1/8 each at once. On a DGX A100 each has its link, 31.5 GB/s; on cards in slots four of them
+ * an uplink as wide as one; where the host's memory gives 100 GB/s, each an eighth of that. */
 START_TEST(all_copy_to_the_host_at_once) {
     static const struct {
         const char *node;
@@ -294,7 +295,8 @@ START_TEST(pairs_are_lost_at_their_rate) {
         storage += one.interruptions[TSIM_CAUSE_HOST] - one.local_restarts;
         time_s += one.time_s;
     }
-    /* To first order: longer restarts from the storage, losses of three. Some 1,700 of them: 2.4 %. */
+    /* To first order there are longer restarts from the storage after losses of three. Some 1,700 of them give 2.4
+     * %. */
     ck_assert_double_eq_tol(storage / time_s * 70 * HOUR, 1, 0.3);
 }
 END_TEST

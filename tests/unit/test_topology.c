@@ -43,7 +43,7 @@ static void be_torus(int64_t x, int64_t y, int64_t z, int64_t wrap) {
     example.scenario.cluster.accelerators_per_node = example.node.accelerators = 4;
 }
 
-/* The names of a route's links, " | " between them. */
+/* Returns the names of a route's links, with " | " between them. */
 static const char *route_text(const struct tsim_topology *topology, int32_t from, int32_t to) {
     static char text[2000];
     struct tsim_route route;
@@ -108,7 +108,7 @@ static double exchange_bytes_per_s(const struct tsim_topology *topology, int32_t
     return rate;
 }
 
-/* First half to second half, place by place. */
+/* Returns the partner of a rank of the first half in the second half, place by place. */
 static int32_t across(int32_t rank, int32_t n) {
     return rank < n / 2 ? rank + n / 2 : -1;
 }
@@ -117,20 +117,20 @@ static void expect_bisection(const struct tsim_topology *topology, double bytes_
     ck_assert_double_eq_tol(exchange_bytes_per_s(topology, across), bytes_per_s, 1e-6 * bytes_per_s);
 }
 
-/* Four ports of 100 GB/s. */
+/* There are four ports of 100 GB/s. */
 START_TEST(bisection_of_a_switch) {
     expect_bisection(build(1), 400 * GB);
 }
 END_TEST
 
-/* Four pairs, each over its own link of 1/7 of 100 GB/s. */
+/* Four pairs each have their own link of 1/7 of 100 GB/s. */
 START_TEST(bisection_of_a_mesh) {
     example.node.scale_up = TSIM_SCALE_UP_MESH;
     ck_assert_double_eq_tol(exchange_bytes_per_s(build(1), across), 4 * 100 * GB / 7, 1e-3 * GB);
 }
 END_TEST
 
-/* Two PCIe switches of four, uplinks of 20 GB/s; then sockets of four with 15 GB/s between them. */
+/* Two PCIe switches of four have uplinks of 20 GB/s; then sockets of four have 15 GB/s between them. */
 START_TEST(bisection_of_pcie) {
     example.node.scale_up = TSIM_SCALE_UP_PCIE;
     example.node.accelerators_per_switch = 4;
@@ -151,7 +151,7 @@ static int32_t other_quad(int32_t rank, int32_t n) {
     return rank < 4 ? NEIGHBOUR[rank] : -1;
 }
 
-/* 25 GB/s a link: 2 + 2 + 1 + 1 = 6 of them between the quads carry 150 GB/s. */
+/* At 25 GB/s a link, 2 + 2 + 1 + 1 = 6 links between the quads carry 150 GB/s. */
 START_TEST(bisection_of_the_cube_mesh) {
     example.node.scale_up = TSIM_SCALE_UP_CUBE_MESH;
     example.node.scale_up_bytes_per_s = example.node.scale_up_ring_bytes_per_s = 150 * GB;
@@ -161,12 +161,13 @@ START_TEST(bisection_of_the_cube_mesh) {
         for (int32_t b = 4; b < 8; b++)
             between += 25 * GB * tsim_cube_mesh_links(a, b);
     ck_assert_double_eq_tol(between, 150 * GB, 1e-3);
-    /* single links hold the partners up: 4 x 25 */
+    /* Single links hold the partners up: 4 x 25. */
     ck_assert_double_eq_tol(exchange_bytes_per_s(topology, other_quad), 100 * GB, 1e-3 * GB);
 }
 END_TEST
 
-/* In each ring every member has one behind it, and all are in it; no link of two members is in more rings than it is wide. */
+/* In each ring every member has one behind it, and all are in it; no link of two members is in more rings than it is
+ * wide. */
 static void check_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE], int32_t n_rings) {
     int32_t used[TSIM_CUBE][TSIM_CUBE] = {{0}};
     for (int32_t r = 0; r < n_rings; r++) {
@@ -185,8 +186,8 @@ static void check_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE
             ck_assert(used[a][b] <= tsim_cube_mesh_links(a, b) || n_rings == 1);
 }
 
-/* By hand: 0-3-2-1 and 0-2-1-3 are the cycles of a quad, 0-2-6-4 is the only one of every second accelerator, and 0 and 1
- * have one link where 0 and 3 have two. 3, 4 and 5 have none. */
+/* By hand: 0-3-2-1 and 0-2-1-3 are the cycles of a quad, 0-2-6-4 is the only one of every second accelerator, and 0 and
+ * 1 have one link where 0 and 3 have two. 3, 4 and 5 have none. */
 START_TEST(rings_in_parts_of_the_cube_mesh) {
     int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE];
     ck_assert_int_eq(tsim_cube_mesh_rings(0xff, next), 6);
@@ -214,8 +215,8 @@ START_TEST(rings_in_parts_of_the_cube_mesh) {
 }
 END_TEST
 
-/* Returns the messages on the busiest link, by its width, when each of n accelerators, every stride-th from the first on,
- * sends one to each other. */
+/* Returns the messages on the busiest link, by its width, when each of n accelerators, every stride-th from the first
+ * on, sends one to each other. */
 static double busiest_of_exchange(const struct tsim_topology *topology, int32_t first, int32_t n, int32_t stride) {
     double *messages = TSIM_NEW_ARRAY(&arena, (size_t)topology->n_links, double), most = 0;
     for (int32_t i = 0; i < n * n; i++) {
@@ -231,7 +232,7 @@ static double busiest_of_exchange(const struct tsim_topology *topology, int32_t 
     return most;
 }
 
-/* All eight: 0 and 4 pass on what others send to strangers, and the single links carry three messages. */
+/* With all eight, 0 and 4 pass on what others send to strangers, and the single links carry three messages. */
 START_TEST(exchanges_on_the_cube_mesh) {
     example.node.scale_up = TSIM_SCALE_UP_CUBE_MESH;
     example.node.scale_up_bytes_per_s = example.node.scale_up_ring_bytes_per_s = 150 * GB;
@@ -248,14 +249,14 @@ START_TEST(exchanges_on_the_cube_mesh) {
 }
 END_TEST
 
-/* 8 nodes of 8 NICs: 32 x 10 GB/s cross over. */
+/* The halves of 8 nodes of 8 NICs are joined by 32 x 10 GB/s. */
 START_TEST(bisection_of_a_crossbar) {
     expect_bisection(build(8), 320 * GB);
 }
 END_TEST
 
-/* Leaves of 16 ports, pods of 64, 128 ports in all. 2:1 at the leaves and 2:1 at the pods: a quarter of the ports' 640
- * GB/s gets from one pod to the other. */
+/* There are leaves of 16 ports, pods of 64, and 128 ports. With 2:1 at the leaves and 2:1 at the pods, a quarter of the
+ * ports' 640 GB/s gets from one pod to the other. */
 START_TEST(bisection_of_a_fat_tree) {
     be_fat_tree(2, TSIM_ROUTING_ADAPTIVE);
     tiers[0] = (struct tsim_tier){.ports = 16, .oversubscription = 2};
@@ -280,7 +281,7 @@ START_TEST(llama3_loses_six_sevenths_at_the_top) {
 }
 END_TEST
 
-/* 8 groups of 4 routers with 2 ports and a global link each: 4 / 7 of a link for each pair of groups. */
+/* In 8 groups of 4 routers with 2 ports and a global link each, a pair of groups has 4 / 7 of a link. */
 START_TEST(bisection_of_a_dragonfly) {
     example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
     example.fabric.dragonfly_ports = 2;
@@ -288,7 +289,7 @@ START_TEST(bisection_of_a_dragonfly) {
     example.fabric.dragonfly_global_links = 1;
     const struct tsim_topology *topology = build(8);
     ck_assert_int_eq(topology->groups, 8);
-    /* partners: group i with group i + 4 only, each over its own part of a link */
+    /* The partners are group i and group i + 4 only, each over its own part of a link. */
     ck_assert_double_eq_tol(exchange_bytes_per_s(topology, across), 4 * 4.0 / 7 * 10 * GB, 1e-3 * GB);
 }
 END_TEST
@@ -457,7 +458,7 @@ START_TEST(adaptive_dragonflies_are_pools) {
 }
 END_TEST
 
-/* Minimal routes of a group of two routers of four: three links of each, all to the other. */
+/* Minimal routes of a group of two routers of four have three links of each, all to the other. */
 START_TEST(small_groups_have_more_links_a_pair) {
     example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
     example.fabric.dragonfly_ports = 8;

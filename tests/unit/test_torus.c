@@ -73,7 +73,7 @@ START_TEST(sides_that_differ_wait_for_the_longer) {
 }
 END_TEST
 
-/* The longest dimension's busiest link: S e / 8 B around a ring, twice that in the middle of a line. */
+/* The longest dimension's busiest link takes S e / 8 B around a ring, and twice that in the middle of a line. */
 START_TEST(all_to_all_crosses_the_middle) {
     struct tsim_collective_cost ring = cost_of(torus(8, 4, 1, true), TSIM_ALL_TO_ALL, 32, 1);
     assert_s(ring.time_s, GB * 8 / 8 / LINK + 10 * US);

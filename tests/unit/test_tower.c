@@ -1,5 +1,5 @@
-/* Vision-language models: operators of tower, projector and language model against the count by convention, what a frozen
- * tower costs, and where the parameters are. Counts of the catalogue's: test_catalogue_counts.c. */
+/* Vision-language models: operators of tower, projector and language model against the count by convention, what a
+ * frozen tower costs, and where the parameters are. Counts of the catalogue's: test_catalogue_counts.c. */
 #include "config/catalogue_load.h"
 #include "model/kept.h"
 #include "model/model.h"
@@ -36,10 +36,11 @@ static double executed(bool is_backward) {
     return all;
 }
 
-/* Multiplications were counted by hand, for a sample of 2,048 tokens, one image among them. LLaVA-1.5: 577 tokens of 1,024 through 24 layers of 12
- * h^2 and 2 x 577 h of scores, 576 patches of 588 values, 576 tokens through 1,024 x 4,096 + 4,096 x 4,096; of the language model 32
- * layers of 4 h^2 + 3 x 11,008 h and, causal, half of 2 x 2,048 h, and the head. Qwen2.5-VL: 1,024 patches of 1,176 values, 32 layers
- * of 4 h^2 + 3 x 3,420 h (h = 1,280) of which 28 attend to 64 and 4 to 1,024 tokens; 256 tokens through 5,120^2 + 5,120 x 3,584. */
+/* Multiplications were counted by hand, for a sample of 2,048 tokens, one image among them. LLaVA-1.5: 577 tokens of
+ * 1,024 through 24 layers of 12 h^2 and 2 x 577 h of scores, 576 patches of 588 values, 576 tokens through 1,024 x
+ * 4,096 + 4,096 x 4,096; of the language model 32 layers of 4 h^2 + 3 x 11,008 h and, causal, half of 2 x 2,048 h, and
+ * the head. Qwen2.5-VL: 1,024 patches of 1,176 values, 32 layers of 4 h^2 + 3 x 3,420 h (h = 1,280) of which 28 attend
+ * to 64 and 4 to 1,024 tokens; 256 tokens through 5,120^2 + 5,120 x 3,584. */
 START_TEST(multiplications) {
     begin("llava-1.5-7b", 2048, false);
     double h = 1024, t = 577, tower = t * 24 * (12 * h * h + 2 * t * h) + 576 * 588 * h,
@@ -57,8 +58,9 @@ START_TEST(multiplications) {
 }
 END_TEST
 
-/* Gemma 3 4B: 4,096 patches of 588 values, 27 layers of 4 h^2 + 2 x 4,304 h and 2 x 4,096 h of scores (h = 1,152); the means of squares
- * of 16 patches are 256 tokens, through one product without a bias. Frozen, tower and its product of patches count once. */
+/* Gemma 3 4B: 4,096 patches of 588 values, 27 layers of 4 h^2 + 2 x 4,304 h and 2 x 4,096 h of scores (h = 1,152); the
+ * means of squares of 16 patches are 256 tokens, through one product without a bias. Frozen, tower and its product of
+ * patches count once. */
 START_TEST(pooled_patches) {
     struct tsim_op_list list;
     double h = 1152, t = 4096, projector = 256 * h * 2560;
@@ -74,8 +76,8 @@ START_TEST(pooled_patches) {
 }
 END_TEST
 
-/* The convention's FLOPs of a token differ from those of the text alone by three passes of tower and projector, or of a frozen tower by
- * one and three. */
+/* The convention's FLOPs of a token differ from those of the text alone by three passes of tower and projector, or of a
+ * frozen tower by one and three. */
 START_TEST(by_convention) {
     double h = 1024, t = 577, l = 2048,
            tower = 2 * (t * 24 * (12 * h * h + 13 * h + 2 * t * h - 9 * h - 4 * h) + t * 588 * h),
@@ -92,7 +94,8 @@ START_TEST(by_convention) {
 }
 END_TEST
 
-/* Nothing behind a frozen tower's forward pass: no operators backward, nothing kept, no gradient, state or reduction. */
+/* Nothing is behind a frozen tower's forward pass: no operators backward, nothing kept, no gradient, state or
+ * reduction. */
 START_TEST(frozen_tower) {
     struct tsim_op_list list;
     double patches = 588 * 1024 + 1024 + 577 * 1024 + 2048, layer = 12 * 1024.0 * 1024 + 13 * 1024;

@@ -33,7 +33,7 @@ static void use_plan(int64_t stages, int64_t chunks, enum tsim_schedule schedule
     example_finish(&e);
 }
 
-/* One node of 8: `stages` x 8 / stages replicas. */
+/* Makes one node of 8, with `stages` x 8 / stages replicas. */
 static void use_pipeline(int64_t stages, int64_t chunks, enum tsim_schedule schedule) {
     e.scenario.training.global_batch_size = 64;
     use_plan(stages, chunks, schedule);
@@ -240,8 +240,9 @@ static void expect_series(json_t *event) {
     json_object_foreach(args, key, value) if (!json_is_number(value)) ck_abort_msg("a series of no numbers: %s", key);
 }
 
-/* Each event has what the Trace Event Format asks of its phase: "Trace Event Format", Google, 2016, sections on complete, counter, flow
- * and metadata events. Threads with slices have a name; both ends of an arrow have one category and name, and a slice. */
+/* Each event has what the Trace Event Format asks of its phase: "Trace Event Format", Google, 2016, sections on
+ * complete, counter, flow and metadata events. Threads with slices have a name; both ends of an arrow have one category
+ * and name, and a slice. */
 static void expect_chrome_format(const json_t *events) {
     static bool named[64][64];
     size_t n_slices;
@@ -318,7 +319,7 @@ START_TEST(counts_are_those_of_the_schedule) {
 }
 END_TEST
 
-/* Between stages 1 and 2 alone: 32 micro-batches forward and backward. */
+/* Arrows are between stages 1 and 2 alone: 32 micro-batches forward and backward. */
 START_TEST(arrows_to_ranks_that_are_left_out_are_left_out) {
     use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
     json_t *events = traced(".json", "3-4"); /* of two ranks of each stage, the second and the first */
@@ -359,7 +360,7 @@ static bool is_slice_of(const json_t *event, int rank, int thread) {
     return is_phase(event, "X") && (int)number(event, "pid") == rank && (int)number(event, "tid") == thread;
 }
 
-/* Seconds of the slices of a rank's thread, in the phase or (NULL) in all. */
+/* Returns the seconds of the slices of a rank's thread, in the phase or (NULL) in all. */
 static double slices_s(const json_t *events, int rank, int thread, const char *phase) {
     double sum_s = 0;
     for (size_t i = 0; i < json_array_size(events); i++) {
@@ -387,7 +388,7 @@ START_TEST(operators_of_every_schedule_are_sound) {
 }
 END_TEST
 
-/* The trace of one rank: replicas, so that data-parallel traffic runs beside passes, 2 tensor ranks and
+/* Makes the trace of one rank with replicas, so that data-parallel traffic runs beside passes, 2 tensor ranks and
  * recomputation. */
 static void use_operators(void) {
     e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;

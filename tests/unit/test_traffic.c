@@ -21,7 +21,7 @@ static const struct tsim_topology *build(int64_t nodes) {
     return tsim_topology_build(&arena, &example.scenario, tsim_cluster_build(&arena, &example.scenario));
 }
 
-/* The first ranks of each node. */
+/* Returns the first ranks of each node. */
 static const int32_t *ranks_of(int32_t nodes, int32_t per_node) {
     static int32_t ranks[4096];
     for (int32_t i = 0; i < nodes * per_node; i++)
@@ -272,7 +272,8 @@ START_TEST(a_slow_nic) {
 }
 END_TEST
 
-/* A ring that holds 0.8 of something of which each rank has 0.4 flows half as fast; of which it has 1, as if it were alone. */
+/* A ring that holds 0.8 of something of which each rank has 0.4 flows half as fast; of which it has 1, as if it were
+ * alone. */
 START_TEST(what_messages_hold) {
     static const double HAS[] = {0.4, 1}, SLOWER[] = {2, 1};
     const struct tsim_engine_options engine_options = {.tick_s = 1e-12};
@@ -315,8 +316,8 @@ static bool wait_for_signal(void *context, int32_t stream, struct tsim_task *tas
     return true;
 }
 
-/* An all-gather of 1 GB over four nodes, rank 2's NIC at 40 %: its three messages of 250 MB take 62.5 ms each. Rank 3, which they go
- * to, has sent its own last one after 150 ms, and has everything after 187.5. */
+/* An all-gather of 1 GB over four nodes, rank 2's NIC at 40 %: its three messages of 250 MB take 62.5 ms each. Rank 3,
+ * which they go to, has sent its own last one after 150 ms, and has everything after 187.5. */
 START_TEST(a_rank_is_done_when_all_has_come) {
     static const struct tsim_degraded degraded = {.link = TSIM_DEGRADED_NIC, .node = 2, .index = 0, .rate_frac = 0.4};
     const struct tsim_engine_options engine_options = {.tick_s = 1e-12};
@@ -354,8 +355,8 @@ static void describe(void *context, int32_t stream, int64_t label, char *text, s
     tsim_traffic_describe(described, stream, label, text, size);
 }
 
-/* A ring of four on one node that runs three times, of which rank 2 begins n_uses times; the ranks wait for two signals each in
- * turn, as traffic.h says. */
+/* A ring of four on one node that runs three times, of which rank 2 begins n_uses times; the ranks wait for two signals
+ * each in turn, as traffic.h says. */
 struct ring {
     struct tsim_engine *engine;
     struct tsim_pattern pattern;
@@ -426,7 +427,8 @@ START_TEST(uses_follow_each_other) {
 }
 END_TEST
 
-/* Two nodes of two: each rank has three phases, on its node, across, and on its node again; what it waits for is counted by phase. */
+/* Two nodes of two: each rank has three phases, on its node, across, and on its node again; what it waits for is
+ * counted by phase. */
 START_TEST(phases_have_names) {
     static const struct {
         int32_t stream;

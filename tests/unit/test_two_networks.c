@@ -1,5 +1,5 @@
-/* Transformer-XL's segments and ELECTRA's generator: operators against multiplications counted by hand, what is kept, and what
- * the convention counts. */
+/* Transformer-XL's segments and ELECTRA's generator: operators against multiplications counted by hand, what is kept,
+ * and what the convention counts. */
 #include "config/catalogue_load.h"
 #include "model/kept.h"
 #include "model/model.h"
@@ -21,9 +21,9 @@ static void begin(const char *id, int64_t length, int64_t samples) {
     example_finish(&x);
 }
 
-/* 32 samples of 192 tokens, h = 8 heads of 64, f = 2,048: queries, keys and values of 384 tokens; keys of 384 distances whatever the
- * batch; scores of both and values, 192 x 384 each; the output and the feed-forward block of 192 tokens. Backward the distances'
- * input, a table of sines, needs no gradient. */
+/* 32 samples of 192 tokens, h = 8 heads of 64, f = 2,048: queries, keys and values of 384 tokens; keys of 384 distances
+ * whatever the batch; scores of both and values, 192 x 384 each; the output and the feed-forward block of 192 tokens.
+ * Backward the distances' input, a table of sines, needs no gradient. */
 START_TEST(segments) {
     struct tsim_op_list list;
     double b = 32, s = 192, k = 384, h = 512, distances = k * h * h,
@@ -42,8 +42,8 @@ START_TEST(segments) {
 }
 END_TEST
 
-/* Every token meets 20,000 rows and 6 % of them 80,000 more; the table's gradient is joined from four pieces: four copies into zeros
- * and three sums. */
+/* Every token meets 20,000 rows and 6 % of them 80,000 more; the table's gradient is joined from four pieces: four
+ * copies into zeros and three sums. */
 START_TEST(adaptive_head) {
     struct tsim_op_list list;
     begin("transformer-xl-base", 192, 32);
@@ -58,8 +58,9 @@ START_TEST(adaptive_head) {
 }
 END_TEST
 
-/* 2 samples of 128 tokens; of a generator 256 wide 12 layers of 12 h^2 + 2 x 128 h, the product to its width, and of 15 % of the tokens
- * the product back and the logits of 30,592 rows; a discriminator of BERT's size whose head has one column. */
+/* 2 samples of 128 tokens; of a generator 256 wide 12 layers of 12 h^2 + 2 x 128 h, the product to its width, and of 15
+ * % of the tokens the product back and the logits of 30,592 rows; a discriminator of BERT's size whose head has one
+ * column. */
 START_TEST(generator) {
     struct tsim_op_list list;
     double t = 256, h = 256, w = 768, masked = 0.15 * t;
@@ -76,7 +77,7 @@ START_TEST(generator) {
     ck_assert_int_eq(tsim_model_layer(&x.model, 11), TSIM_PART_GENERATOR_LAYER);
     ck_assert_int_eq(tsim_model_layer(&x.model, 12), TSIM_PART_GENERATOR_HEAD);
     ck_assert_int_eq(tsim_model_layer(&x.model, 13), TSIM_PART_LAYER);
-    /* Between stages its own tokens travel with the table's vectors. */
+    /* Between stages, a generator's own tokens travel with the table's vectors. */
     ck_assert_double_eq(tsim_layer_flow_bytes(&x.scenario, TSIM_PART_GENERATOR_LAYER), t * (h + w) * 2);
     ck_assert_double_gt(tsim_layer_activation_bytes(&x.scenario, TSIM_PART_GENERATOR_HEAD), masked * 30592 * 4);
 }

@@ -1,4 +1,5 @@
-/* Intervals: the error model by laws and closed forms, what its tables hold, and coverage of the committed ones. */
+/* Tests intervals: the error model by laws and closed forms, what its tables hold, and coverage of the committed
+ * ones. */
 #include "base/random.h"
 #include "study/judge/coverage.h"
 #include "support/check_main.h"
@@ -55,7 +56,8 @@ static struct tsim_error_of_run error_of(struct tsim_arena *arena, const struct 
     return error;
 }
 
-/* An effect that nobody has measured adds the square of its size, and so does each doubling beyond what was measured. */
+/* An effect that nobody has measured adds the square of its size, and so does each doubling beyond what was
+ * measured. */
 START_TEST(what_is_new_adds_its_variance) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
@@ -90,7 +92,8 @@ START_TEST(what_is_new_adds_its_variance) {
 }
 END_TEST
 
-/* Nobody's first run is as sure as one more run of a source whose others are known; sources that scatter leave more open. */
+/* Nobody's first run is as sure as one more run of a source whose others are known; sources that scatter leave more
+ * open. */
 START_TEST(siblings_make_it_narrow) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
@@ -151,8 +154,8 @@ START_TEST(ends) {
 }
 END_TEST
 
-/* The committed tables: sources and accelerators that are left out have 85 to 95 % of their runs inside, with the errors that these
- * had when they were first predicted, and at least eight groups in ten hold. */
+/* The committed tables: sources and accelerators that are left out have 85 to 95 % of their runs inside, with the
+ * errors that these had when they were first predicted, and at least eight groups in ten hold. */
 START_TEST(intervals_are_calibrated) {
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -180,8 +183,8 @@ START_TEST(intervals_are_calibrated) {
 }
 END_TEST
 
-/* A run is known again by its accelerators, its time and its machine or its model; what it was first predicted as counts. Blind
- * runs that are not among the measured ones follow. */
+/* A run is known again by its accelerators, its time and its machine or its model; what it was first predicted as
+ * counts. Blind runs that are not among the measured ones follow. */
 START_TEST(first_errors) {
     struct tsim_arena arena;
     struct tsim_traits then = {.accelerator = "b200", .software = "old", .n_accelerators = 8, .parameters = 1e9};
@@ -303,8 +306,8 @@ START_TEST(table_of_sizes) {
 }
 END_TEST
 
-/* Log ratios of -0.1, 0.1 and 0.3 have the mean 0.1 and the deviation 0.2; t is 2.920 for two degrees of freedom (its tables). A run
- * does not judge itself, two are too few, and the committed rounds hold those that were measured. */
+/* Log ratios of -0.1, 0.1 and 0.3 have the mean 0.1 and the deviation 0.2; t is 2.920 for two degrees of freedom (its
+ * tables). A run does not judge itself, two are too few, and the committed rounds hold those that were measured. */
 START_TEST(rounds_have_intervals) {
     const char *names[] = {"a", "b", "c", "own"};
     double log_ratios[] = {-0.1, 0.1, 0.3, 5};

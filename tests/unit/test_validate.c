@@ -1,4 +1,4 @@
-/* The score over errors worked out by hand. */
+/* Tests the score over errors worked out by hand. */
 #include "study/judge/validate.h"
 #include "support/check_main.h"
 
@@ -21,7 +21,7 @@ START_TEST(odd_number) {
 }
 END_TEST
 
-/* 0.1 and 0.3: median half way, 90th percentile 0.1 + 0.9 x 0.2. */
+/* With 0.1 and 0.3 the median is half way, and the 90th percentile is 0.1 + 0.9 x 0.2. */
 START_TEST(even_number) {
     double errors[] = {-0.3, 0.1};
     struct tsim_score score;

@@ -26,7 +26,7 @@ START_TEST(all_at_once_are_the_same) {
 }
 END_TEST
 
-/* Words and doubles of every kind, by their bits. */
+/* Words and doubles of every kind are read by their bits. */
 START_TEST(what_is_put_is_read) {
     static const double DOUBLES[] = {0, -0.0, 1, -1, 0.1, 1e300, -DBL_MIN, DBL_TRUE_MIN, DBL_MAX, HUGE_VAL};
     for (int64_t i = -32; i < 32; i++)
