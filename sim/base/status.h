@@ -49,7 +49,7 @@ struct tsim_diag {
     bool is_mute;            /* nobody will read it, so it stays empty */
 };
 
-/* A list that grows; it keeps at most TSIM_MAX_DIAGS and counts the rest. It owns its items (tsim_diags_release). */
+/* The list grows; it keeps at most TSIM_MAX_DIAGS and counts the rest. It owns its items (tsim_diags_release). */
 #define TSIM_MAX_DIAGS 100
 struct tsim_diags {
     struct tsim_diag *items;

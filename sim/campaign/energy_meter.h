@@ -35,7 +35,7 @@ struct tsim_energy_meter {
 struct tsim_energy_meter_power {
     struct tsim_amount loaded, idle, evaluating, away, gone;
 };
-/* The time in each state, in s; away and gone are the sums over all nodes. */
+/* The members are the times in each state, in s; away and gone are sums over all nodes. */
 struct tsim_energy_meter_time {
     struct tsim_amount loaded, idle, evaluating, away, gone;
 };

@@ -19,7 +19,7 @@ enum tsim_exit {
     TSIM_EXIT_INTERRUPTED = 130
 };
 
-/* An exit status and its meaning, for help and manual pages. */
+/* Help and manual pages show an exit status with its meaning. */
 struct tsim_exit_meaning {
     enum tsim_exit status;
     const char *text;
@@ -101,7 +101,7 @@ struct tsim_command {
     const char *examples; /* command lines, separated by '\n' */
 };
 
-/* All commands, in the order of `tsim help`. */
+/* The commands are in the order of `tsim help`. */
 struct tsim_commands {
     const struct tsim_command *items;
     size_t n_items;

@@ -425,7 +425,7 @@ enum tsim_routing {
     TSIM_ROUTING_ADAPTIVE /* traffic spreads evenly over the equal paths */
 };
 
-/* A tier of a fat tree: its switches, and the `ports` node ports that can reach each other without going higher. */
+/* A tier of a fat tree is its switches, and the `ports` node ports that can reach each other without going higher. */
 struct tsim_tier {
     int64_t ports;
     double oversubscription; /* traffic that can come from below, over what the uplinks carry */

@@ -51,7 +51,7 @@ const char *tsim_catalogue_nearest(struct tsim_arena *arena, enum tsim_catalogue
 /* Returns whether the name is that of a YAML file (.yaml, .yml). */
 bool tsim_is_yaml_name(const char *name);
 
-/* One value of a file, with `extends` followed and defaults filled in. */
+/* An entry is one value of a file, with `extends` followed and defaults filled in. */
 struct tsim_catalogue_entry {
     const char *key;      /* "power.idle" */
     const char *value_si; /* "70 W", "132", "switch" */

@@ -80,7 +80,7 @@ enum tsim_context_exchange {
 };
 enum tsim_run_length { TSIM_LENGTH_NONE, TSIM_LENGTH_TOKENS, TSIM_LENGTH_SAMPLES, TSIM_LENGTH_STEPS };
 
-/* The keys of `measured:` (config/measured.def). */
+/* The metrics are the keys of `measured:` (config/measured.def). */
 enum tsim_metric {
 #define METRIC(NAME, key, dimension, bare, most, KIND, FIGURE, AS, help) TSIM_METRIC_##NAME,
 #include "config/measured.def"
@@ -202,8 +202,8 @@ struct tsim_compression_spec {
 };
 
 enum tsim_training_kind { TSIM_PRETRAIN, TSIM_SFT, TSIM_DPO, TSIM_GRPO, TSIM_PPO, TSIM_DISTILL };
-/* The models, each as large as the policy, that score the samples of a step of post-training in forward passes. The
- * critic is also trained. */
+/* A scorer is a model, as large as the policy, that scores the samples of a step of post-training in forward passes.
+ * The critic is also trained. */
 enum tsim_scorer { TSIM_SCORER_POLICY, TSIM_SCORER_REFERENCE, TSIM_SCORER_REWARD, TSIM_SCORER_CRITIC, TSIM_N_SCORERS };
 /* The policy generates responses before it is trained on them (run/generation.h). A sample is a prompt with its
  * response, as long as training.lengths or sequence_length say. */
@@ -284,10 +284,9 @@ struct tsim_server_spec {
 
 struct tsim_parallelism_spec {
     int64_t tensor, pipeline, virtual_pipeline, context, expert, data; /* data is resolved */
-    const int64_t
-        /* Layers of each of tsim_n_model_parts chunks, in model order, which add up to model->layers. Part c *
+    /* Layers of each of tsim_n_model_parts chunks, in model order, which add up to model->layers. Part c *
          * pipeline + s is chunk c of stage s; zb-v and dualpipe lay the parts out otherwise (partition/schedule.h). */
-        *layers_per_chunk;
+    const int64_t *layers_per_chunk;
     int64_t expert_tensor; /* ranks that divide each expert: 1, or `tensor`; 0: as tensor */
     bool balances;         /* layers_per_chunk are even so far; step/balance.h makes stages equally fast */
     enum tsim_context_exchange context_exchange;
@@ -398,7 +397,8 @@ struct tsim_reliability_spec {
     double preemption_per_s, notice_s, discount_frac, gap_s;            /* preemption_per_s: rate of one node */
     int64_t replications;
 };
-/* Times that vary: those of each kernel from one execution to the next, and of accelerators that are always slow. */
+/* Two kinds of time vary: those of each kernel from one execution to the next, and those of accelerators that are
+ * always slow. */
 struct tsim_variability_spec {
     double compute_cv; /* standard deviation of a kernel's time over its mean */
     /* Part of the accelerators that are slow, and how many times longer they take. */

@@ -3,21 +3,21 @@
  * On the accelerator an update takes its memory traffic, or its vector operations where these take longer
  * (model/optimizer.h), then GaLore's products, then the latency of a few multi-tensor kernels.
  *
- * Offloaded, the host does the update. Gradients reach it while the last micro-batch's backward pass releases them. Weights
- * go back piece by piece while it works on the next piece (Ren et al. 2021, ZeRO-Offload, sections 4 and 5). The
- * accelerators of a node share the host's memory. */
+ * Offloaded, the host does the update. Gradients reach it while the last micro-batch's backward pass releases them.
+ * Weights go back piece by piece while it works on the next piece (Ren et al. 2021, ZeRO-Offload, sections 4 and 5).
+ * The accelerators of a node share the host's memory. */
 #ifndef TSIM_COST_UPDATE_H
 #define TSIM_COST_UPDATE_H
 
 #include "cluster/cluster.h"
 
-/* Returns the time of the update. `backward_s` is the backward pass beside which gradients leave for the host; `hbm_bytes`
- * becomes the traffic in the accelerator's memory. */
+/* Returns the time of the update. `backward_s` is the backward pass beside which gradients leave for the host;
+ * `hbm_bytes` becomes the traffic in the accelerator's memory. */
 struct tsim_amount tsim_update_recorded(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                                         const struct tsim_cluster *cluster, int32_t stage, double backward_s,
                                         double *hbm_bytes);
 
-/* The host's update for one rank of a stage. */
+/* The host updates the parameters of one rank of a stage. */
 struct tsim_host_update {
     /* The time from the last gradient's arrival to the last weight's, with link and memory to itself. It is 0 if the
      * accelerator does the update, or if there is none. */

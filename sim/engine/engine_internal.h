@@ -60,7 +60,7 @@ struct tsim_engine_list {
     int32_t first, last;
 };
 
-/* A slot of the table of joins; n_arrived is 0 in an empty slot. */
+/* A slot of the table of joins is empty if n_arrived is 0. */
 struct tsim_engine_join {
     int64_t id;
     int32_t n_parties, n_arrived;

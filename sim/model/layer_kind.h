@@ -1,13 +1,14 @@
-/* layer_kind.h - the kinds of layer that models are made of. A model is its layers in order, between two ends (model.h);
- * each question about a layer is asked of its kind, a row of the table in layer_kind.c. Most kinds are a mixer of tokens
- * and a feed-forward block behind it, each of which has functions of its own (operator_builders.h): a new mixer is a
- * file, and a row for each block that follows it. The other kinds have functions for the whole. */
+/* layer_kind.h - the kinds of layer that models are made of. A model is its layers in order, between two ends
+ * (model.h); each question about a layer is asked of its kind, a row of the table in layer_kind.c. Most kinds are a
+ * mixer of tokens and a feed-forward block behind it, each of which has functions of its own (operator_builders.h): a
+ * new mixer is a file, and a row for each block that follows it. The other kinds have functions for the whole. */
 #ifndef TSIM_MODEL_LAYER_KIND_H
 #define TSIM_MODEL_LAYER_KIND_H
 
 #include "config/scenario.h"
 
-/* The parts of a model, in the order of the table: the end before the layers, the kinds of layer, the end behind. */
+/* The parts of a model stand in the order of the table: the end before the layers, the kinds of layer, the end
+ * behind. */
 enum tsim_part {
     TSIM_PART_EMBEDDING,
     TSIM_PART_LAYER,        /* attention and a feed-forward block */

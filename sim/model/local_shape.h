@@ -5,7 +5,7 @@
 
 #include "config/scenario.h"
 
-/* The sizes on one accelerator; local_shape.c explains the symbols. */
+/* The sizes are those on one accelerator; local_shape.c explains the symbols. */
 struct tsim_op_shape {
     const struct tsim_scenario *scenario;
     const struct tsim_model *model;

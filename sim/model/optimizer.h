@@ -48,7 +48,7 @@
 #include "model/matrices.h"
 #include "model/parameter_bytes.h"
 
-/* The figures of one parameter. */
+/* The figures are those of one parameter. */
 struct tsim_optimizer_cost {
     double state_bytes;
     double least_bytes;   /* the least that one fused kernel moves */

@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "network/pattern.h"
 
-/* The links of a topology as resources of an engine: link i is resource first_resource + i. */
+/* The links of a topology are resources of an engine: link i is resource first_resource + i. */
 struct tsim_links {
     struct tsim_engine *engine;
     const struct tsim_topology *topology;

@@ -18,7 +18,7 @@ enum tsim_history_kind {
     TSIM_N_HISTORY_KINDS
 };
 
-/* The collectives, with Chakra's numbers. */
+/* The collectives have Chakra's numbers. */
 enum tsim_history_collective {
     TSIM_HISTORY_ALL_REDUCE,
     TSIM_HISTORY_REDUCE,

@@ -63,7 +63,7 @@ struct tsim_stage_memory {
  * kind. */
 #define TSIM_KEPT_BY_ONE "kept by one "
 
-/* The memory of a stage, with the term of each part. */
+/* The memory of a stage comes with the term of each part. */
 struct tsim_stage_terms {
     struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;
 };

@@ -48,7 +48,7 @@ double tsim_json_number_of(const struct tsim_json *value); /* true and false are
 /* Returns a value as JSON on one line, which YAML also reads: the text of a --set. */
 const char *tsim_json_value_text(struct tsim_arena *arena, const struct tsim_json *value);
 
-/* A scalar of a document, with its path: "step.time_s", "bottleneck.advice[0]". */
+/* A leaf is a scalar of a document, with its path: "step.time_s", "bottleneck.advice[0]". */
 struct tsim_json_leaf {
     const char *path;
     const char *text; /* NULL: it is a number */

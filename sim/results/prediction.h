@@ -6,7 +6,7 @@
 #include "base/quantile.h"
 #include "run/result.h"
 
-/* A distribution as its quantiles, ascending: point i stands for the i-th part of all cases. */
+/* A distribution is given by its quantiles, ascending: point i stands for the i-th part of all cases. */
 enum { TSIM_DISTRIBUTION_POINTS = 100 };
 struct tsim_distribution {
     double at[TSIM_DISTRIBUTION_POINTS];

@@ -9,7 +9,7 @@
 #include "campaign/campaign.h"
 #include "step/step.h"
 
-/* Forward passes of a number of samples, as described above. */
+/* A number of samples goes through forward passes, as described above. */
 struct tsim_forward_passes {
     double time_s, energy_j; /* of the whole cluster */
     int64_t microbatches;    /* of a replica */

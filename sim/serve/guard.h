@@ -7,7 +7,7 @@
 
 enum { TSIM_TOKEN_DIGITS = 32 };
 
-/* The headers and the token of a request; NULL for those that it lacks. */
+/* A request claims these headers and this token; those that it lacks are NULL. */
 struct tsim_serve_claims {
     const char *host, *origin, *fetch_site; /* headers Host, Origin, Sec-Fetch-Site */
     const char *authorization;              /* header: "Bearer TOKEN" */

@@ -4,23 +4,23 @@
 
 #include "step/step_plan.h"
 
-/* Returns a time that is never more than tsim_step_simulate's, up to its tick. The reasons: every task takes at least what
- * it takes alone; tasks of a stream follow one another; links carry no more than they can; a stage's first forward pass comes after those of the stages before
- * it; after a stage's last backward pass come those of the stages before it (of chunk 0, in schedules that do not split the
- * backward pass); then come the gradient's norm, which waits for all stages, the optimizer, and gathers that nothing
- * hides. */
+/* Returns a time that is never more than tsim_step_simulate's, up to its tick. The reasons: every task takes at least
+ * what it takes alone; tasks of a stream follow one another; links carry no more than they can; a stage's first forward
+ * pass comes after those of the stages before it; after a stage's last backward pass come those of the stages before it
+ * (of chunk 0, in schedules that do not split the backward pass); then come the gradient's norm, which waits for all
+ * stages, the optimizer, and gathers that nothing hides. */
 double tsim_step_bound_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement);
 
 /* Returns the bound of passes alone. It needs no plan of the step, so it is cheap. */
 double tsim_passes_bound_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs);
 
-/* Returns a bound that holds for every split of the layers over the stages. Let W be the time of a micro-batch's passes in
- * all stages, m the micro-batches and p the stages. With one part a stage, stage s is busy for m times its own part of W,
- * after the parts of the stages before it. The longest of these is least if all end together, after
- * W / (1 - (1 - 1/m)^p). With several parts a stage the bound is the mean, m W / p. */
+/* Returns a bound that holds for every split of the layers over the stages. Let W be the time of a micro-batch's passes
+ * in all stages, m the micro-batches and p the stages. With one part a stage, stage s is busy for m times its own part
+ * of W, after the parts of the stages before it. The longest of these is least if all end together, after W / (1 - (1 -
+ * 1/m)^p). With several parts a stage the bound is the mean, m W / p. */
 double tsim_any_split_bound_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs);
 
-/* The busy times of one accelerator of a stage in its passes; the energy follows from them. */
+/* One accelerator of a stage is busy for these times in its passes; the energy follows from them. */
 struct tsim_stage_busy {
     double matrix_s, memory_s;
 };

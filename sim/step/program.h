@@ -121,7 +121,7 @@ struct tsim_link_utilization {
     char busiest[80]; /* name of the link with the highest load, the first of equals */
 };
 
-/* The progress of foreign traffic in the step. */
+/* Foreign traffic got this far in the step. */
 struct tsim_background_progress {
     double bytes;   /* bytes that got through in the step, on the link where least did */
     double until_s; /* when all had got through everywhere, or the step's time */

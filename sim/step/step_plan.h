@@ -10,7 +10,7 @@
 
 enum tsim_copy_direction { TSIM_COPY_OUT, TSIM_COPY_IN, TSIM_N_COPY_DIRECTIONS }; /* to the host, from it */
 
-/* One kind of pass of one chunk: the whole pass, and the share of its time that each part takes once. */
+/* A direction is one kind of pass of one chunk: the whole pass, and the share of its time that each part takes once. */
 struct tsim_direction_plan {
     struct tsim_pass_cost whole;
     double frac[TSIM_N_PARTS];
@@ -37,7 +37,7 @@ struct tsim_data_collective {
     double kernel_s; /* of kernels before it, which convert and divide gradients */
 };
 
-/* The collectives of one layer in fully sharded training. */
+/* One layer has these collectives in fully sharded training. */
 struct tsim_layer_collectives {
     struct tsim_data_collective gather, reduce, regather; /* regather: for the backward pass */
 };
@@ -58,7 +58,7 @@ struct tsim_chunk_plan {
     struct tsim_data_collective gather, reduce; /* of one bucket */
 };
 
-/* The way of passes of one kind through one chunk: where they send, and whether they receive. */
+/* Passes of one kind through one chunk have a route: where they send, and whether they receive. */
 struct tsim_pass_route {
     struct tsim_schedule_hop hop;
     bool receives;
@@ -78,7 +78,7 @@ struct tsim_layer_units {
     int32_t n;
 };
 
-/* A rank's message to the next or to the previous stage, on one node or between two. */
+/* A rank sends a message to the next or to the previous stage, on one node or between two. */
 struct tsim_step_message {
     struct tsim_collective_cost cost;
     bool on_node;

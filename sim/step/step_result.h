@@ -49,7 +49,7 @@ enum tsim_bound {
     TSIM_BOUND_LATENCY
 };
 
-/* One operator in a step, on one accelerator of the critical rank. */
+/* A row is one operator in a step, on one accelerator of the critical rank. */
 struct tsim_operator_row {
     const char *name, *stream; /* "attention qkv (forward)"; "compute", "tensor", "data" or "pipeline" */
     double count, time_s, flops, bytes;
@@ -58,7 +58,7 @@ struct tsim_operator_row {
     double vector_flops; /* of element-wise kernels, outside the matrix units (model/arithmetic.h) */
 };
 
-/* One simulated rank: a pipeline stage of one replica, which stands for `multiplicity` accelerators. */
+/* A row is one simulated rank: a pipeline stage of one replica, which stands for `multiplicity` accelerators. */
 struct tsim_rank_row {
     int32_t rank, stage, multiplicity;
     struct tsim_step_terms terms; /* those of this rank; time_s is the same for all ranks */
@@ -79,7 +79,8 @@ struct tsim_bound_shares {
     double least_frac; /* part of compute_frac: the same products at the peak, which nothing can shorten */
 };
 
-/* The input pipeline (input_pipeline.h) of the node that feeds most; *_frac are busy parts of the time. */
+/* The figures are those of the input pipeline (input_pipeline.h) of the node that feeds most; *_frac are busy parts of
+ * the time. */
 struct tsim_input_figures {
     bool has;
     const char *bound; /* "storage", "requests", "workers", "link", "prefetch"; "none": nothing waits for it */
@@ -151,8 +152,8 @@ static inline double tsim_steady_time_s(const struct tsim_step_result *step) {
     return step->variation.has ? step->variation.without_s : step->terms.time_s;
 }
 
-/* The kinds of lower bound, each at least as high as the one before: the passes, however the layers are split over the
- * stages and whatever the memory holds; the passes; a plan of the step, which takes longer to compute. */
+/* A bound is at least as high as the one before: the passes, however the layers are split over the stages and whatever
+ * the memory holds; the passes; a plan of the step, which takes longer to compute. */
 enum tsim_least { TSIM_LEAST_ANY_SPLIT, TSIM_LEAST_PASSES, TSIM_LEAST_STEP };
 
 #endif

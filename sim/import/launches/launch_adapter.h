@@ -4,7 +4,7 @@
 
 #include "import/launches/recipe.h"
 
-/* The settings of adapters; any may be NULL. */
+/* The settings of adapters may each be NULL. */
 struct tsim_adapter_settings {
     const struct tsim_setting *rank;
     /* A list of projections ("q_proj", "linear_qkv"), a pattern, or "all" for all of them. */

@@ -5,7 +5,7 @@
 #include "config/scenario.h"
 #include "import/launches/recipe.h"
 
-/* An option under Megatron's name, with underscores. */
+/* An option has Megatron's name, with underscores. */
 struct tsim_launch_option {
     const char *key, *value; /* value NULL: a flag */
 };

@@ -26,7 +26,7 @@ struct tsim_origin {
     const char *path, *text;
 };
 
-/* A text on the heap. */
+/* The lines are one text on the heap. */
 struct tsim_lines {
     char *text;
     size_t size, capacity;

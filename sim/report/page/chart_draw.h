@@ -37,7 +37,7 @@ void tsim_chart_bar(const struct tsim_svg *svg, int row, const char *title, doub
 /* Draws squares of the colours with their names, along `y`, and below it those that have no room there. */
 void tsim_chart_legend(const struct tsim_svg *svg, const char *const *names, const int *colors, int n, double y);
 
-/* One part of a sum: a figure of a JSON object, with its name. */
+/* A part of a sum is a figure of a JSON object, with its name. */
 struct chart_part {
     const char *path, *title;
 };
@@ -60,7 +60,7 @@ extern const struct chart_parts tsim_chart_memory_parts;
 /* Draws the capacity of an accelerator as a line through the rows, from the top to `bottom`. */
 void tsim_chart_capacity(const struct tsim_svg *svg, double capacity_bytes, double most_bytes, double bottom);
 
-/* An axis: values from `low` to `high`, and where they are drawn. */
+/* An axis has values from `low` to `high`, and the place where they are drawn. */
 struct chart_axis {
     double low, high, from, to;
     bool is_linear; /* else it is logarithmic */

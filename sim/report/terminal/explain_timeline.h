@@ -10,7 +10,7 @@
 #include "partition/schedule.h"
 #include "step/program.h"
 
-/* One pass. */
+/* A slice is one pass. */
 struct tsim_slice {
     struct tsim_pass_item item;
     double begin_s, end_s, busy_s; /* busy: without waits between its segments */

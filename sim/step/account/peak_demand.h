@@ -10,7 +10,7 @@
 
 #include "step/groups/stage_group.h"
 
-/* A margin above the rounding of sums. */
+/* The margin is above the rounding of sums. */
 #define TSIM_NEVER_BINDS_FRAC 1e-9
 /* Parts that together are all of a capacity add up to it within this fraction, which is less than shows in a tick. */
 #define TSIM_SUMS_FRAC 1e-12

@@ -8,15 +8,15 @@
 /* Fills the collectives that are played message by message (network: steps). */
 void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan *plan);
 
-/* Begins the segment `segment` of the pass `item`. Returns true if its operators are played; else it is one task. *cost is
- * the cost of the whole segment. */
+/* Begins the segment `segment` of the pass `item`. Returns true if its operators are played; else it is one task. *cost
+ * is the cost of the whole segment. */
 bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t segment,
                            const struct tsim_pass_cost *cost);
 /* Makes `task` the next operator of the pass on the compute stream. The last operator lowers the counters that the pass
  * lowers. */
 void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task);
 
-/* A part of the model, and the number of its layer: -1 at the ends of the model and if layers vary. */
+/* A place is a part of the model, and the number of its layer: -1 at the ends of the model and if layers vary. */
 struct tsim_pass_place {
     enum tsim_part part;
     int64_t layer;
@@ -25,10 +25,10 @@ struct tsim_pass_place {
 struct tsim_pass_place tsim_pass_place_at(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                                           int32_t part);
 
-/* tsim_pass_tasks_tell calls this for each operator of the compute stream's task that has ended, in their order; together
- * they take the task's time, and operators that were joined take to the tick what each takes alone. A task without
- * operators, such as a START or a WAIT, is told if `with_meetings`. With `is_launch` it is the host's launch of the
- * operator, which is told before the operator itself. */
+/* tsim_pass_tasks_tell calls this for each operator of the compute stream's task that has ended, in their order;
+ * together they take the task's time, and operators that were joined take to the tick what each takes alone. A task
+ * without operators, such as a START or a WAIT, is told if `with_meetings`. With `is_launch` it is the host's launch of
+ * the operator, which is told before the operator itself. */
 typedef void (*tsim_operator_ended_fn)(void *context, const struct tsim_played *played, int32_t part, bool is_launch,
                                        tsim_tick begin, tsim_tick end);
 void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin, tsim_tick end, bool with_meetings,

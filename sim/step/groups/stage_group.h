@@ -83,8 +83,8 @@ struct tsim_crossed_link {
     bool is_between_nodes; /* the rank's byte is one through its NIC; else one that stays on its node */
 };
 
-/* The groups whose collectives cross links: the data-parallel group, the ranks that hold the same experts, and, in
- * passes, the groups of each axis. */
+/* The groups with links are the data-parallel group, the ranks that hold the same experts, and, in passes, the groups
+ * of each axis. */
 enum {
     TSIM_CROSSED_DATA,
     TSIM_CROSSED_EXPERT_DATA,
@@ -105,7 +105,7 @@ struct tsim_copy_way {
     int32_t n;
 };
 
-/* The accelerators' PCIe slots that traffic of NICs crosses. */
+/* Traffic of NICs crosses these PCIe slots of accelerators. */
 struct tsim_slots {
     int32_t n;        /* resources */
     int32_t *first;   /* by resource: a slot that its bytes cross; -1: none */

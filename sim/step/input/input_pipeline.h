@@ -54,7 +54,7 @@ enum tsim_input_bound {
     TSIM_INPUT_BOUND_AHEAD     /* none of them is busy all the time: too little is loaded ahead */
 };
 
-/* The result: means over a window of steps. */
+/* The result has means over a window of steps. */
 struct tsim_input_pipeline_flow {
     double step_s;
     double first_step_s; /* of the step with empty buffers, which is no mean */

@@ -81,7 +81,7 @@ struct tsim_pass_program {
     struct tsim_part_memo *memo;          /* pass_alone.h; written as it is played; NULL: there is nothing to play */
 };
 
-/* The programs of passes, by direction and by part of the model. */
+/* The programs of passes are in the order of direction and of part of the model. */
 struct tsim_pass_programs {
     struct tsim_pass_program of[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
 };

@@ -48,7 +48,7 @@ struct tsim_replay_interval {
     int category; /* 0: kernels, 1: communication, 2: host */
 };
 
-/* A traced rank. */
+/* A member is a traced rank. */
 struct tsim_replay_member {
     struct tsim_replay_run *run;
     const struct tsim_history *execution;

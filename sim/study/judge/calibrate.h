@@ -45,7 +45,7 @@ struct tsim_calibration_value {
     double low_95, high_95; /* NAN: there are only as many rows as values */
 };
 
-/* The rows of one kind; rows that were fitted and rows that were cool are apart. */
+/* A class has the rows of one kind; rows that were fitted and rows that were cool are apart. */
 struct tsim_calibrated_class {
     const char *kind;
     bool is_fitted;

@@ -68,7 +68,7 @@ enum tsim_decision_objective {
 };
 extern const char *const TSIM_DECISION_OBJECTIVES[TSIM_N_DECISION_OBJECTIVES]; /* "chance", "cost", "days", "energy" */
 
-/* Changes of the world; each factor is 1 and the delay is 0 if nothing changes. */
+/* The world may change; each factor is 1 and the delay is 0 if nothing does. */
 struct tsim_changes {
     double rent, purchase, power_price, failures; /* factors; that of purchase is for the machines */
     double slip;                                  /* factor of the days on the accelerator of `slipping` */
@@ -101,7 +101,7 @@ struct tsim_priced_network {
     const char *status, *source; /* of the switch's price: "read", "estimate"; NULL: the catalogue has none */
 };
 
-/* The choice's cluster and plan on another fabric of its speed. */
+/* A rival is the choice's cluster and plan on another fabric of its speed. */
 struct tsim_fabric_rival {
     const struct tsim_fabric *fabric;
     /* The time of its step over that of the choice's; NAN: its flows meet by hash on too many links to be played

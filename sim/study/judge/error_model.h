@@ -54,7 +54,7 @@ enum tsim_error_part {
 };
 enum tsim_error_class { TSIM_ERROR_DENSE, TSIM_ERROR_OTHER, TSIM_N_ERROR_CLASSES };
 
-/* Sizes of the parts: standard deviations of y. */
+/* The sizes of the parts are standard deviations of y. */
 struct tsim_error_sizes {
     double part[TSIM_N_ERROR_PARTS][TSIM_N_ERROR_CLASSES];
     double run[TSIM_N_ERROR_CLASSES]; /* s_e */

@@ -19,14 +19,14 @@ enum tsim_kernel_class {
     TSIM_N_KERNEL_CLASSES
 };
 
-/* All kernels of one name in a step. */
+/* A row has all kernels of one name in a step. */
 struct tsim_profile_kernel {
     const char *name;
     enum tsim_kernel_class class;
     double count, time_s; /* number of kernels in a step, and their time together */
 };
 
-/* One kernel that ran. */
+/* An event is one kernel that ran. */
 struct tsim_profiled_kernel {
     uint32_t kernel; /* index of its name in the profile's kernels */
     double time_s;

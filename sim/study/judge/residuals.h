@@ -47,7 +47,7 @@ size_t tsim_csv_split(char *line, const char **fields, size_t n_most);
 /* Returns the path of one of the catalogue's calibration tables; NULL without a catalogue. */
 const char *tsim_calibration_file(struct tsim_arena *arena, const char *name);
 
-/* An interval over the predicted step time: low <= 1 <= high; NAN: there is none. */
+/* An interval is over the predicted step time: low <= 1 <= high; NAN: there is none. */
 struct tsim_ratios {
     double low, high;
 };

@@ -13,7 +13,7 @@
 /* Fewer measured runs than this on an accelerator, in its class of precision, are few. */
 enum { TSIM_FEW_RUNS = 10 };
 
-/* The errors of measured rounds of post-training (hardware/calibration/compared.csv), ln(measured / predicted) of
+/* Measured rounds of post-training (hardware/calibration/compared.csv) have errors, ln(measured / predicted) of
  * each. */
 struct tsim_round_errors {
     const char **names;

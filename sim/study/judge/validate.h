@@ -8,7 +8,7 @@
 
 enum tsim_case_status { TSIM_CASE_OK, TSIM_CASE_INVALID, TSIM_CASE_DOES_NOT_FIT, TSIM_CASE_FAILED };
 
-/* The case of one file. */
+/* A case is one file. */
 struct tsim_case {
     const char *file;
     const char *name; /* the scenario's; the file's if it could not be read */

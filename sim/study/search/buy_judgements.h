@@ -36,8 +36,8 @@
  * waits. */
 #define TSIM_REACHED_FRAC (2.0 / 3)
 
-/* Bytes of a parameter: weights and gradients in 16 bits, and a copy and Adam's two moments in 32: 2 + 2 + 4 + 4 + 4
- * (Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1). */
+/* A parameter takes these bytes: weights and gradients in 16 bits, and a copy and Adam's two moments in 32: 2 + 2 + 4 +
+ * 4 + 4 (Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1). */
 #define TSIM_STATE_BYTES_PER_PARAMETER 16.0
 
 /* The part of the memory that these may take: activations and buffers need the other half. */

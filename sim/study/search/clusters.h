@@ -7,7 +7,7 @@
 #include "config/scenario.h"
 #include "study/search/space.h"
 
-/* A node of the catalogue, and the job on it. */
+/* A machine is a node of the catalogue, with the job on it. */
 struct tsim_catalogue_machine {
     const char *node, *fabric;       /* ids */
     int64_t accelerators_per_node;   /* as many as can divide a batch */

@@ -44,8 +44,8 @@ struct tsim_plan_search {
     bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked if one came */
 };
 
-/* The time, money and energy for a token; less is better in each. A cost that is not known is 0, and is neither more
- * nor less than one that is. */
+/* A plan's price is its time, money and energy for a token; less is better in each. A cost that is not known is 0, and
+ * is neither more nor less than one that is. */
 struct tsim_plan_price {
     double time_s, cost_usd, energy_j;
 };

@@ -48,8 +48,8 @@ struct tsim_plan_candidate {
     int64_t first_position, n_points; /* combinations, including those that are no plan or repeat one */
 };
 
-/* The extent of a search: each plan as a launch script would usually give it; also refinements of it; or also plans
- * that the named software cannot run. */
+/* A search has one of three extents: each plan as a launch script would usually give it; also refinements of it; or
+ * also plans that the named software cannot run. */
 enum tsim_plan_extent { TSIM_PLAN_COARSE, TSIM_PLAN_FINE, TSIM_PLAN_ANY_SOFTWARE };
 
 struct tsim_plan_space {

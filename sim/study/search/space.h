@@ -43,7 +43,7 @@ struct tsim_space {
 enum { TSIM_SPACE_MAX_CHOICES = 100000 };
 #define TSIM_SPACE_MAX_POINTS INT64_C(1000000000000)
 
-/* The words of the command line on axes, which replace the axes of `section`. */
+/* The words of the command line on axes replace the axes of `section`. */
 struct tsim_space_words {
     const char *const *vary; /* "PATH=A,B,..." each */
     size_t n_vary;
