@@ -77,8 +77,8 @@ readme_row() { # TEXT
 accuracy() {
   echo '| runs | number | mean error of the step time | 90th percentile | within the stated 90 % interval |'
   echo '| --- | --- | --- | --- | --- |'
-  blind_by runs '"all"' | readme_row '**predicted blind**: tsim had not been compared with them'
-  by runs '"all"' | readme_row 'in the repository: tsim was improved on them'
+  blind_by '' '"all"' | readme_row '**predicted blind**: tsim had not been compared with them'
+  by '' '"all"' | readme_row 'in the repository: tsim was improved on them'
 }
 
 # Without the column of intervals: there are none of memory.
@@ -221,7 +221,7 @@ TEXT
 
 ## Compared, not scored
 
-The recipes of these runs (`scenarios/compared`) are known in part, so steps have no interval from them; rounds of post-training do. torchtitan's plans of 2024 beyond
+The recipes of these runs (`scenarios/compared`) are only partly known. The intervals of steps do not use them; those of rounds of post-training do. torchtitan's plans of 2024 beyond
 fully sharded data parallelism are **much slower than predicted**, and `tsim run` warns of them.
 
 TEXT
@@ -239,13 +239,13 @@ means that the prediction was too fast. [Accuracy](accuracy.md) is the short for
 
 ## Predicted blind
 TEXT
-  blind_by runs '"all"'
+  blind_by '' '"all"'
   blind_by kind kind
   blind_by accelerator accelerator
   blind_by accelerators 'accelerators < 9 ? "1#up to 8" : accelerators < 65 ? "2#9 to 64" : accelerators < 513 ? "3#65 to 512" : "4#513 and more"'
   printf '\n%s more ran, although tsim predicted that they would not fit in memory.\n' "$unpredicted"
   printf '\n## In the repository\n'
-  by runs '"all"'
+  by '' '"all"'
   by 'machines whose matrix rate is' '(estimated ? "2#an estimate from its data sheet" : "1#measured or fitted")'
   by source source
   by accelerator accelerator
