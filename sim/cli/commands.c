@@ -65,13 +65,13 @@ static const struct tsim_command COMMANDS[] = {
      "LAUNCH is what started the job (a script or a configuration), a scenario, or a\n"
      "log that names the job's settings: any file that 'tsim import' reads. LOG says\n"
      "how long steps take: a log of Megatron-LM, DeepSpeed, torchtitan or MaxText, or\n"
-     "a profile (a trace of PyTorch's profiler, or nsys' SQLite). So does --set\n"
-     "measured.step_time='13.7 s'. A waterfall leads from there to what the same\n"
-     "launch should reach on the same machine, with a bar for what nothing explains.\n"
-     "It goes on to the best plan: each change stands beside its gain and the option\n"
-     "of the software that makes it. If a job is slower than the interval of its\n"
-     "prediction, common faults are listed, each with the step that it would lead to.\n"
-     "Nothing is logged.",
+     "a profile (a trace of PyTorch's profiler, or nsys' SQLite). --set\n"
+     "measured.step_time='13.7 s' says it without a LOG. The first table leads from\n"
+     "the measured step to the one that this launch should reach on this machine (a\n"
+     "line has what nothing explains), and on to the best plan: each change stands\n"
+     "beside its gain and the option of the software that makes it. Where the job is\n"
+     "slower than the interval of its prediction, a second table has the steps that\n"
+     "some common faults would cause. Nothing is logged.",
      1, 2,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE) | TSIM_HAS(TSIM_OPTION_ENV),
      tsim_cmd_diagnose, "tsim diagnose train.sh train.log"},
@@ -189,10 +189,11 @@ static const struct tsim_command COMMANDS[] = {
      "--format is one of\n"
      "  csv, markdown, latex, prometheus\n"
      "               every figure as CSV, a table with units, or metrics\n"
-     "  svg, png     a chart (png needs rsvg-convert): for a run step, memory,\n"
-     "               schedule, streams, roofline, links or sensitivity; for one with\n"
-     "               failures or costs days, timeline, power, lost or ownership; for a\n"
-     "               sweep scaling, pareto or heat\n"
+     "  svg, png     a chart (svg is the default with --chart; png needs\n"
+     "               rsvg-convert): for a run step, memory, schedule, streams,\n"
+     "               roofline, links or sensitivity; for one with failures or costs\n"
+     "               days, timeline, power, lost or ownership; for a sweep scaling,\n"
+     "               pareto or heat\n"
      "  chakra       the step as execution traces for ASTRA-sim: NAME.RANK.et and\n"
      "               NAME.groups.json with --output NAME\n"
      "  megatron, nemo, torchtitan, deepspeed\n"

@@ -526,7 +526,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
      .default_text = "1024", .is_positive = true},
     {SECTION_KEY("batch_ramp", &RAMP, "a batch that grows at the beginning, as with Megatron's --rampup-batch-size"), .is_omitted_when_zero = true},
     {CUSTOM_KEY("stages", tsim_stages_read, tsim_stages_write,
-                "the run before its end, in order, where its sequences or batches have other sizes: a list"),
+                "stages before the last one, in order, whose sequences or batches have other sizes: a list"),
      .described_by = &tsim_stage_table},
     {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e6, "samples per pass of one model replica"),
      .default_text = "1", .is_positive = true},
@@ -725,7 +725,7 @@ static const struct tsim_key SIMULATION_KEYS[] = {
     ENUM_KEY("detail", scenario.simulation.detail, DETAILS, "auto", "what one event is: an operator, or a whole pass"),
     ENUM_KEY("network", scenario.simulation.network, NETWORKS, "fluid",
              "fluid: shared links; steps: every message; ideal: no contention, no latency"),
-    ENUM_KEY("fold", fold, FOLDS, "auto", "simulate ranks that cannot differ once"),
+    ENUM_KEY("fold", fold, FOLDS, "auto", "of ranks that cannot differ, simulate one"),
 };
 TSIM_TABLE(SIMULATION, SIMULATION_KEYS, false);
 

@@ -191,7 +191,7 @@ static const struct tsim_key HEAD_ROWS_KEYS[] = {
     HEAD_ROWS_INT(tail, "mean number of further rows, those of its cluster, that a rare token meets"),
     HEAD_ROWS_INT(clusters, "number of clusters; default: 1 where there is a tail"),
     {.key = "tail_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
-     .offset = offsetof(struct tsim_head_rows, tail_frac), .default_text = "0", .help = "fraction of the tokens that are so rare"},
+     .offset = offsetof(struct tsim_head_rows, tail_frac), .default_text = "0", .help = "fraction of the tokens that are rare ones"},
 };
 TSIM_TABLE(HEAD_ROWS, HEAD_ROWS_KEYS, true);
 
@@ -239,20 +239,19 @@ static const struct tsim_key MODEL_KEYS[] = {
      .default_text = "transformer", .help = "family of architectures"},
     {MODEL_INT(layers, 1e5, "transformer blocks"), .is_required = true, .is_positive = true},
     {.key = "pattern", .kind = TSIM_KEY_CUSTOM, .read = read_pattern, .write = write_pattern, .described_by = &PATTERN,
-     .help = "where layers differ, their kinds in order, from the first layer on and again: list of {kind, count, ...}; "
-             "the same list as layers says how many there are as well"},
+     .help = "where layers differ: their kinds in order, repeated until every layer has one: list of {kind, count, ...}; written as `layers`, the list also says how many layers there are"},
     {MODEL_INT(hidden, 1e7, "width of the residual stream"), .is_required = true, .is_positive = true},
     {MODEL_INT(heads, 1e6, "query heads"), .is_required = true, .is_positive = true},
     {MODEL_INT(kv_heads, 1e6, "key and value heads (fewer than heads: grouped queries); default: heads"), .is_positive = true},
     {MODEL_INT(head_dim, 1e6, "width of a head; default: hidden / heads"), .is_positive = true},
     {MODEL_INT(ffn_hidden, 1e7, "inner width of the feed-forward block; default: 4 x hidden"), .is_positive = true},
-    {MODEL_INT(vocab, 1e9, "rows of the embedding table; of a model of images its classes (mandatory but with diffusion)"), .is_positive = true,
+    {MODEL_INT(vocab, 1e9, "rows of the embedding table, or classes of a model of images; required unless the model is of diffusion"), .is_positive = true,
      .is_omitted_when_zero = true},
     {MODEL_INT(encoder_layers, 1e5, "number of layers of the encoder, which come first; the others are the decoder; 0: a single stack"),
      .is_omitted_when_zero = true},
     {MODEL_INT(mtp_layers, 1e5, "number of layers at the end that predict further tokens (multi-token prediction)"),
      .is_omitted_when_zero = true},
-    {MODEL_INT(attention_window, 1e9, "tokens that a window layer attends to, itself among them (of kind window in the pattern; without one, all)"),
+    {MODEL_INT(attention_window, 1e9, "tokens that a query of a window layer attends to, its own among them; which layers: those of kind window in the pattern, or all without a pattern"),
      .is_omitted_when_zero = true},
     {MODEL_FLAG(window_chunks, "windows do not slide: a token attends within its own chunk of the sequence (Llama 4)")},
     {MODEL_FLAG(sinks, "softmax has one more, learned score for each head (gpt-oss)")},

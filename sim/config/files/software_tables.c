@@ -134,15 +134,15 @@ static const struct tsim_key SUPPORT_KEYS[] = {
     SUPPORT("splits", splits, SPLITS, "degrees that may be above one, stages of unequal length, experts that tensor ranks do not divide, pipelines inside replicas"),
     SUPPORT("schedules", schedules, tsim_schedule_words, "schedules of pipelines"),
     SUPPORT("zero", zero, ZEROS, "stages of ZeRO; 3: fully sharded"),
-    SUPPORT("zero_with_pipeline", zero_staged, ZEROS, "those that go with a pipeline; default: the same"),
+    SUPPORT("zero_with_pipeline", zero_staged, ZEROS, "stages of ZeRO that go with a pipeline; default: the same"),
     SUPPORT("recompute", recompute, RECOMPUTES,
-            "modes; sqrt and {every: N} are ways of full (every: a search tries them, too), lists of parts of selective"),
+            "modes of recomputation: sqrt and {every: N} are kinds of full (a search tries N with every), lists of parts are kinds of selective"),
     SUPPORT("recompute_parts", recompute_parts, tsim_recompute_part_words, "parts of a layer that can be recomputed one by one; a search tries them"),
     SUPPORT("offload", offload, OFFLOADS, "what can lie in the host's memory; a search tries it"),
     SUPPORT("precisions", precisions, tsim_precision_words, "precisions of the matrix products"),
     SUPPORT("sequence_needed", sequence_needed, MODEL_CLASSES, "models whose tensor ranks always have sequence parallelism, too; default: none"),
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_supports, overlap), .table = &tsim_overlap_table,
-     .is_omitted_when_zero = true, .help = "what can be hidden beside what `overlap` says; a search tries it"},
+     .is_omitted_when_zero = true, .help = "what can be hidden besides what `overlap` says; a search tries it"},
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_supports, source), .help = "where it was read"}};
 static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / sizeof SUPPORT_KEYS[0], false};
 
@@ -255,7 +255,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
              "tokens of each sample that the head takes at once, each time with all of its weight; 0: all of them"),
      .default_text = "0", .is_omitted_when_zero = true},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,
-              "bytes that Adam moves per parameter and step; others as much more or less as they must"), .default_text = "44", .is_positive = true, .min = 1, .max = 1e4},
+              "bytes that Adam moves per parameter and step; other optimizers move more or fewer in proportion to their state"), .default_text = "44", .is_positive = true, .min = 1, .max = 1e4},
     {INTEGER(struct tsim_software, "update_ops_per_tensor", update_ops_per_tensor, 1000,
              "operators of the update that the host launches for each tensor, one after the other; 0: a few kernels update all tensors"),
      .default_text = "0", .is_omitted_when_zero = true},
@@ -407,7 +407,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
               "the same in bytes of gradients, as PyTorch's bucket_cap_mb; not zero: in place of bucket"),
      .default_text = "0", .is_omitted_when_zero = true},
     {INTEGER(struct tsim_software, "year", year, 3000,
-             "year of its youngest release that the profile describes; accelerators that came more than a year later are warned of"),
+             "year of the newest release that the profile describes; a warning names accelerators that came more than a year later"),
      .is_omitted_when_zero = true},
 };
 const struct tsim_table tsim_software_table = {SOFTWARE_KEYS, sizeof SOFTWARE_KEYS / sizeof SOFTWARE_KEYS[0], true};
