@@ -255,7 +255,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
              "tokens of each sample that the head takes at once, each time with all of its weight; 0: all of them"),
      .default_text = "0", .is_omitted_when_zero = true},
     {QUANTITY(struct tsim_software, "optimizer_traffic", TSIM_COUNT, optimizer_traffic_bytes,
-              "bytes that Adam moves per parameter and step; other optimizers move more or fewer in proportion to their state"), .default_text = "44", .is_positive = true, .min = 1, .max = 1e4},
+              "bytes that Adam moves per parameter and step; other optimizers in proportion to the least that they must move"), .default_text = "44", .is_positive = true, .min = 1, .max = 1e4},
     {INTEGER(struct tsim_software, "update_ops_per_tensor", update_ops_per_tensor, 1000,
              "operators of the update that the host launches for each tensor, one after the other; 0: a few kernels update all tensors"),
      .default_text = "0", .is_omitted_when_zero = true},
