@@ -9,10 +9,10 @@
 #define TICKS_PER_S 1e3
 #define MOST_TIMES_WORK 1e3
 
-/* Streams of random numbers: one a cause, of repairs, and of which node was lost. */
+/* The streams of random numbers: one for each cause, one of repairs, and one of which node was lost. */
 enum { STREAM_REPAIR = TSIM_N_CAUSES, STREAM_NODE, N_STREAMS };
-/* Items of the event queue: one a cause, the job, maintenance; from FIRST_SLOT on one of each kind a slot: what comes
- * back from repair, a replaced unit with an age of its own, a slow node that is found. */
+/* The items of the event queue: one for each cause, the job, maintenance; from FIRST_SLOT on one of each kind for each
+ * slot: what comes back from repair, a replaced unit with an age of its own, a slow node that is found. */
 enum { ITEM_JOB = TSIM_N_CAUSES, ITEM_MAINTENANCE, FIRST_SLOT };
 enum slot_kind { SLOT_REPAIR, SLOT_YOUNG, SLOT_SLOW, N_SLOT_KINDS };
 
@@ -31,24 +31,24 @@ struct run {
     void *context;
     struct tsim_event_queue queue;
     struct tsim_random random[N_STREAMS];
-    int64_t now, phase_began;                               /* ticks */
+    int64_t now, phase_began;                               /* in ticks */
     double original[TSIM_N_CAUSES], scale_s[TSIM_N_CAUSES]; /* scale: of Weibull lives */
     struct slots slots[N_SLOT_KINDS];
     int64_t available, idle_spares, n_slow;
-    int64_t n_away, n_gone, away_since; /* nodes in repair; preempted; since the last change (ticks) */
+    int64_t n_away, n_gone, away_since; /* nodes in repair; nodes preempted; when that last changed, in ticks */
     enum phase phase;
-    int owner; /* the loss that the time of a phase without progress is charged to */
+    int owner; /* the loss to which the time of a phase without progress is charged */
     bool maintenance_is_due;
-    double speed;               /* of this run phase, ... */
-    double share;               /* ... of which this for want of nodes */
+    double speed;               /* of this run phase */
+    double share;               /* the part of the full speed that the present nodes allow */
     double position, target;    /* work done; where the run phase ends */
     double next_mark;           /* work at which the next checkpoint begins */
-    double marks_before_target; /* checkpoints until then */
-    double until_durable;       /* checkpoints before the next one that is for the storage; 0: it is the next */
-    double durable;             /* work to go back to */
-    double in_memory, before;   /* of the local tier, and the one before it; -1: there is none */
+    double marks_before_target; /* checkpoints before the target */
+    double until_durable;       /* checkpoints before the next one for the storage; 0: it is the next */
+    double durable;             /* position to which the job goes back */
+    double in_memory, before;   /* the position in the local tier, and the one before it; -1: there is none */
     int64_t in_memory_at;       /* when training went on after the last one */
-    double pending;             /* a checkpoint that is being written, < 0 = none; durable at pending_at */
+    double pending;             /* a checkpoint that is being written, < 0: none; it is durable at pending_at */
     int64_t pending_at;
     double restart_s; /* of this time */
     int64_t *lost;    /* nodes, since the last restart; of those that hold a local tier */
@@ -122,7 +122,8 @@ static void draw_young(struct run *run, int32_t slot) {
     tsim_event_queue_put(&run->queue, item_of(SLOT_YOUNG, slot), run->now + ticks(life_s), TSIM_PHASE_END);
 }
 
-/* An original unit of the cause has failed: the next one, and the life of the new unit in its place. */
+/* Renews a unit of the cause that has failed: draws the next failure of original units, and the life of the new
+ * unit. */
 static void renew(struct run *run, int cause) {
     if (run->job->causes[cause].shape != 1) {
         run->original[cause] -= 1;
@@ -155,7 +156,7 @@ static double durable_marks(const struct run *run, double n) {
     return n > run->until_durable ? floor((n - 1 - run->until_durable) / run->job->durable_every) + 1 : 0;
 }
 
-/* The time until the stall of mark n begins, in the run phase. */
+/* Returns the time until the stall of mark n begins, in the run phase. */
 static double mark_begins_s(const struct run *run, double n) {
     const struct tsim_campaign_job *job = run->job;
     return (run->next_mark - run->position) / run->speed + n * (job->interval_s / run->speed + job->stall_s) +
@@ -166,7 +167,7 @@ static double stall_of_s(const struct run *run, double n) {
     return run->job->stall_s + (durable_marks(run, n + 1) - durable_marks(run, n)) * run->job->durable_stall_s;
 }
 
-/* Returns the last mark that has begun elapsed_s after the phase; -1: none. */
+/* Returns the last mark that has begun elapsed_s after the phase did, or -1 if there is none. */
 static double last_mark(const struct run *run, double elapsed_s) {
     const struct tsim_campaign_job *job = run->job;
     double since_s = elapsed_s - (run->next_mark - run->position) / run->speed;
@@ -185,12 +186,12 @@ static double last_mark(const struct run *run, double elapsed_s) {
     return low;
 }
 
-/* Checkpoints that begin before `target`: one that falls together with it comes after it. */
+/* Returns the number of checkpoints that begin before `target`; one that falls together with it comes after it. */
 static double marks_before(const struct run *run, double target) {
     return target > run->next_mark ? ceil((target - run->next_mark) / run->job->interval_s) : 0;
 }
 
-/* The share of the full speed that the nodes that are there reach. */
+/* Returns the share of the full speed that the nodes that are there reach. */
 static double share_of(const struct run *run) {
     const struct tsim_campaign_job *job = run->job;
     if (run->available >= job->nodes)
@@ -217,7 +218,7 @@ static void settle_pending(struct run *run) {
     }
 }
 
-/* Mark n, the last one for the storage that is finished, was so `ago_s` ago. */
+/* Keeps mark n, the last one for the storage that is finished, which was so `ago_s` ago. */
 static void keep_durable(struct run *run, double n, double ago_s, double elapsed_s) {
     const struct tsim_campaign_job *job = run->job;
     double mark = run->next_mark + n * job->interval_s, last = n - job->durable_every;
@@ -232,7 +233,7 @@ static void keep_durable(struct run *run, double n, double ago_s, double elapsed
     run->pending_at = run->now + ticks(job->write_s - ago_s);
 }
 
-/* `done` checkpoints were finished in the run phase. */
+/* Keeps the `done` checkpoints that were finished in the run phase. */
 static void keep_checkpoints(struct run *run, double done, double elapsed_s) {
     double step = run->job->interval_s, every = run->job->durable_every, last = done - 1;
     settle_pending(run);
@@ -299,7 +300,7 @@ static void settle_run(struct run *run, bool is_at_target) {
     charge(run, TSIM_CAMPAIGN_LOSS_CHECKPOINT, elapsed_s - work_s / run->speed);
 }
 
-/* The time of the present phase until now; the phase is over. */
+/* Settles the present phase until now, at which it is over. */
 static void settle(struct run *run, bool is_at_end) {
     int loss = run->phase == PHASE_EVALUATE ? (int)TSIM_CAMPAIGN_LOSS_EVALUATION : run->owner;
     if (run->phase == PHASE_RUN) {
@@ -323,8 +324,8 @@ static void save_here(struct run *run) {
     run->restart_s = run->job->restart_s;
 }
 
-/* A node was lost: is a copy of what it held left on another one? Nodes are in groups of copies + 1 that hold each
- * other's (the last group may be larger); until the job has restarted, losses add up. */
+/* Returns whether a copy of what a lost node held is left on another one. Nodes are in groups of copies + 1 that hold
+ * each other's copies (the last group may be larger); until the job has restarted, losses add up. */
 static bool peers_hold(struct run *run) {
     const struct tsim_campaign_job *job = run->job;
     int64_t size = job->copies + 1, last_group = job->nodes / size - 1, node, lost_of_group = 0;
@@ -428,10 +429,10 @@ static void preempt(struct run *run) {
         return;
     }
     roll_back(run, TSIM_CAUSE_PREEMPTION);
-    restart_when_possible(run); /* announced: nothing to detect */
+    restart_when_possible(run); /* it was announced, so nothing has to be detected */
 }
 
-/* A stop that was planned: nothing is lost but time. */
+/* Stops the job for a planned pause, in which nothing is lost but time. */
 static void stop_for(struct run *run, int owner) {
     settle(run, false);
     run->owner = owner;
@@ -460,7 +461,7 @@ static void find_slow(struct run *run, int32_t slot) {
     if (run->phase == PHASE_RUN || run->phase == PHASE_EVALUATE) {
         run->out->interruptions[TSIM_CAUSE_STRAGGLER] += 1;
         stop_for(run, TSIM_CAUSE_STRAGGLER);
-    } else if (run->phase == PHASE_RESTART) { /* anew, with another node */
+    } else if (run->phase == PHASE_RESTART) { /* it restarts anew, with another node */
         settle(run, false);
         restart_when_possible(run);
     }
@@ -524,7 +525,7 @@ static void resume(struct run *run) {
     enter(run, PHASE_SAVE, run->job->save_s);
 }
 
-/* The phase of the job has come to its end; false when the run is over. */
+/* Ends the phase of the job; returns false when the run is over. */
 static bool end_phase(struct run *run) {
     enum phase phase = run->phase;
     settle(run, true);
@@ -649,7 +650,7 @@ void tsim_campaign_replicate_observed(const struct tsim_campaign_job *job, int64
 
 /* ---- closed forms ---- */
 
-/* The mean rate of failures over the work, of the units that are there at the beginning. */
+/* Returns the mean rate of failures over the work, for the units that are there at the beginning. */
 static struct tsim_amount failures_per_s(struct tsim_term_recorder *r, const struct tsim_campaign_job *job, int cause) {
     const struct tsim_failure_process *p = &job->causes[cause];
     const char *name = tsim_record_text(r, "%s: failures a second", tsim_campaign_loss_name(cause));
@@ -677,7 +678,7 @@ static bool is_announced(const struct tsim_campaign_job *job, int cause) {
     return cause == TSIM_CAUSE_STRAGGLER || (cause == TSIM_CAUSE_PREEMPTION && job->saves_on_notice);
 }
 
-/* Returns the rate at which all of a group are lost, to first order: one node is, and in the restart after it the
+/* Returns the rate at which all nodes of a group are lost, to first order: one node is, and in the restart after it the
  * others of its group. */
 static double group_rate_per_s(const struct tsim_campaign_job *job) {
     double node_per_s = 0, restart_s = job->detection_s + job->local_restart_s + job->warmup_s;

@@ -6,6 +6,9 @@
  *   node         the sum of its accelerators + overhead_idle + (overhead - overhead_idle) load, at most power_limit
  *   fabric       a constant power per port (switch and optics draw the same idle or busy)
  *
+ * The shares a are the accelerator's (`power` in its file, with their sources). For NVIDIA's GPUs, a_c is set
+ * by the mean power of H100 nodes in training, and BLOOM's energy on A100s checks it (docs/physics.md, Power).
+ *
  * `load` is the mean of the min() above over the node's accelerators, because fans and voltage regulators follow the
  * heat. Over a step the formula is linear in the busy times while min() does not bind, so energy needs only their
  * sums. */

@@ -18,10 +18,10 @@
 
 enum { ROUNDS = 4, FEW_DEMANDS = 8 };
 
-/* A resource with this part of itself to spare when all in the region are at their bounds binds nobody. */
+/* A resource that has this part of itself to spare when all in the region are at their bounds binds nobody. */
 #define SPARE_FRAC 1e-9
 
-/* Sums of differences lose digits: once a load has fallen to this part of its last fresh sum it is summed afresh. */
+/* Sums of differences lose digits, so a load that has fallen to this part of its last fresh sum is summed afresh. */
 #define REFRESH_FRAC 0.0625
 
 /* Returns the lesser of two numbers, inline. */
@@ -66,8 +66,8 @@ static double newcomers_weight(const struct tsim_sharing *sharing, const struct 
     return heaviest;
 }
 
-/* Whom a newcomer meets will join sooner or later: it spares rounds where that costs little. Those that weigh more
- * seldom do: a kernel leaves collectives what they have. */
+/* Includes newcomers' neighbours where that costs little, because whom a newcomer meets will join sooner or later, and
+ * this saves rounds. Those that weigh more seldom join: a kernel leaves collectives what they have. */
 static void include_marked(struct tsim_sharing *sharing) {
     for (size_t m = 0; m < sharing->n_marked; m++) {
         struct tsim_sharing_resource *r = &sharing->resources[sharing->marked[m]];
@@ -92,7 +92,7 @@ static void include_component(struct tsim_sharing *sharing) {
     }
 }
 
-/* A binary heap of levels; equal levels by number, so that the order of insertion does not matter. */
+/* Orders a binary heap of levels, equal levels by number, so that the order of insertion does not matter. */
 
 static bool is_lower(struct tsim_sharing_candidate a, struct tsim_sharing_candidate b) {
     return a.level < b.level || (a.level == b.level && a.who < b.who);
@@ -178,8 +178,8 @@ static void open_resources(struct tsim_sharing *sharing) {
     }
 }
 
-/* An activity can have resources to itself within the region: only the one that is full first can bind it. So a
- * collective over thousands of links is one candidate, or two with its bound. */
+/* Pushes one candidate for the resources that an activity has to itself within the region, because only the one that is
+ * full first can bind it. So a collective over thousands of links is one candidate, or two with its bound. */
 static void push_own_resources(struct tsim_sharing *sharing) {
     for (size_t m = 0; m < sharing->n_region; m++) {
         const struct tsim_sharing_activity *a = &sharing->activities[sharing->region[m]];
@@ -236,7 +236,7 @@ static void fix_users(struct tsim_sharing *sharing, int32_t resource, double lev
     }
 }
 
-/* fill_region of a region of one, which every second solve has: the lowest of its levels is its rate. */
+/* Fills a region of one activity, as every second solve has: the lowest of its levels is its rate. */
 static void fill_one(struct tsim_sharing *sharing) {
     struct tsim_sharing_activity *a = &sharing->activities[sharing->region[0]];
     double lowest = HUGE_VAL, level = HUGE_VAL, own_level = a->bound / a->weight;
@@ -264,8 +264,8 @@ static void fill_one(struct tsim_sharing *sharing) {
     sharing->n_filled++;
 }
 
-/* Fixing an activity at or below the level of a resource never lowers that level: (C - d x) / (U - w d) >= C / U
- * exactly if x / w <= C / U. So a candidate's stored level is a lower bound, corrected when it comes up. */
+/* Fills the region. Fixing an activity at or below the level of a resource never lowers that level: (C - d x) / (U - w
+ * d) >= C / U exactly if x / w <= C / U. So a candidate's stored level is a lower bound, corrected when it comes up. */
 static void fill_region(struct tsim_sharing *sharing) {
     sharing->n_candidates = 0;
     prepare_resources(sharing);
@@ -327,8 +327,8 @@ static void include_broken(struct tsim_sharing *sharing, int32_t resource) {
     }
 }
 
-/* False if nothing had to be added: the region is enough. A resource that was free and is free is nobody's bottleneck.
- */
+/* Extends the region; returns false if nothing had to be added, and so the region is enough. A resource that was free
+ * and is free is nobody's bottleneck. */
 static bool extend_region(struct tsim_sharing *sharing) {
     size_t n_before = sharing->n_region, n_touched = sharing->n_touched;
     for (size_t t = 0; t < n_touched; t++) {
@@ -370,7 +370,7 @@ static void commit_activities(struct tsim_sharing *sharing) {
 void tsim_sharing_solve(struct tsim_sharing *sharing) {
     sharing->n_changed = 0;
     include_marked(sharing);
-    if (sharing->n_region == 0) /* those who were waiting for capacity have all ended */
+    if (sharing->n_region == 0) /* those that waited for capacity have all ended */
         return;
     for (int round = 0;; round++) {
         if (round == ROUNDS)

@@ -14,6 +14,8 @@
  *       every activity runs at its bound, or has a BOTTLENECK: a resource that is saturated and on which no
  *       activity has a larger share than it has.
  *
+ *   This is SimGrid's linear max-min solver, and the sharing of Velho and Legrand's fluid network models.
+ *
  *   Shares are compared across activities in the units of their work: where a computation in FLOP meets a message in
  *   bytes on one memory, weights say what one is worth in terms of the other.
  *

@@ -1,25 +1,28 @@
-/* Layers of diffusion transformers. Their norms have no scale of their own: the moment of diffusion and what is asked
+/* Layers of diffusion transformers. Their norms have no scale of their own. The moment of diffusion and what is asked
  * for (a class, a text) give each sample a vector c, and c gives each layer six vectors as wide as the model: a shift,
  * a scale and a gate for attention, and the same for the feed-forward block (Peebles and Xie 2022, DiT,
  * arXiv:2212.09748, figure 3, adaLN-Zero).
  *
- * A `modulated` layer attends both ways, then to the tokens of a text where the model has one, then has a feed-forward
- * block. The six vectors come from a product of its own (DiT), or from one product for all layers to which each adds a
- * table (Wan 2.1: Wan-Video/Wan2.1, wan/modules/model.py, WanAttentionBlock). The norm before attention to the text has
- * a scale and a shift of its own there. A `joint` layer has weights for the image and others for the text, whose tokens
- * attend to each other in one sequence (Esser et al. 2024, Stable Diffusion 3, arXiv:2403.03206, figure 2b). The last
- * one gives the image alone: its text has queries, keys, values and two vectors, and nothing behind them.
+ * A `modulated` layer attends both ways, then to the tokens of a text if the model has one, then has a feed-forward
+ * block. The six vectors come from a product of its own (DiT), or from one product for all layers, to which each layer
+ * adds a table (Wan 2.1: Wan-Video/Wan2.1, wan/modules/model.py, WanAttentionBlock). In Wan the norm before attention
+ * to the text has a scale and a shift of its own.
  *
- * Symbols beside those of local_shape.c: b samples of x tokens of text. The products of c are of b rows, whole on every
- * tensor rank. To scale and shift what a norm gives is a pass of 2 e, backward 3 e and the sums of both gradients (2
- * e); to gate is a pass of 2 e, backward 3 e and one sum; a compiler puts the first into the norm and the second into
- * the residual, forward, and backward leaves one pass for the sums. */
+ * A `joint` layer has weights for the image and others for the text, whose tokens attend to each other in one sequence
+ * (Esser et al. 2024, Stable Diffusion 3, arXiv:2403.03206, figure 2b). The last one gives the image alone: its text
+ * has queries, keys, values and two vectors, and nothing behind them.
+ *
+ * Symbols besides those of local_shape.c: b samples, each with x tokens of text. The products of c have b rows, and are
+ * whole on every tensor rank. Scaling and shifting a norm's result is a pass of 2 e, backward 3 e and the sums of both
+ * gradients (2 e). Gating is a pass of 2 e, backward 3 e and one sum. Forward, a compiler puts the first into the norm
+ * and the second into the residual; backward it leaves one pass for the sums. */
 #include "model/kept.h"
 #include "model/matrices.h"
 #include "model/model.h"
 #include "model/operator_builders.h"
 
-/* Vectors of a layer: shift, scale and gate for each of two blocks. The last joint layer's text has the first two. */
+/* The vectors of a layer are shift, scale and gate for each of two blocks. The last joint layer's text has the first
+ * two. */
 #define VECTORS 6.0
 #define VECTORS_OF_LAST_TEXT 2.0
 
@@ -32,7 +35,7 @@ static bool is_compiled(const struct tsim_op_shape *z) {
     return z->software->fusion == TSIM_FUSION_COMPILE;
 }
 
-/* Returns the tokens of a text, all of them on every context rank. */
+/* Returns the shape of a text's tokens, all of which are on every context rank. */
 static struct tsim_op_shape text_shape(const struct tsim_op_shape *z) {
     struct tsim_op_shape text = *z;
     text.s = text.sk = (double)z->model->diffusion.text_tokens;
@@ -192,7 +195,8 @@ static void modulated_flops(const struct tsim_model *m, enum tsim_part part, con
 
 /* ---- a joint layer ---- */
 
-/* Image and text as one sequence. Context ranks divide the image's tokens; each has the whole text. */
+/* Returns the shape of image and text as one sequence. Context ranks divide the image's tokens; each has the whole
+ * text. */
 static struct tsim_op_shape joined_shape(const struct tsim_op_shape *z, const struct tsim_op_shape *text) {
     struct tsim_op_shape joined = *z;
     joined.s = z->s + text->s;
@@ -202,7 +206,8 @@ static struct tsim_op_shape joined_shape(const struct tsim_op_shape *z, const st
     return joined;
 }
 
-/* Adapters, where there are any, are beside the image's products. */
+/* Adds a stream's operators up to the core of attention. Adapters, if there are any, are beside the image's
+ * products. */
 static void stream_to_core(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, bool is_text) {
     tsim_op_norm_before_linear(list, z, "norm 1");
     scale_forward(list, z, "modulation, scale 1");
@@ -286,7 +291,7 @@ static void joint_backward(const struct tsim_scenario *sc, enum tsim_part part, 
     vectors_backward(list, &z, VECTORS);
 }
 
-/* The last layer has no text operators behind the core of attention. */
+/* Keeps a stream's tensors. The last layer has no text operators behind the core of attention. */
 static void keep_stream(const struct tsim_op_shape *z, unsigned parts, bool is_last_text, struct tsim_kept *kept) {
     struct tsim_op_shape own = *z;
     own.is_alone = is_last_text;
@@ -304,7 +309,7 @@ static void joint_keep(const struct tsim_scenario *sc, enum tsim_part part, unsi
     tsim_keep_core(&joined, parts, kept);
 }
 
-/* Both streams go on to the next. */
+/* Returns the bytes of both streams, which go on to the next layer. */
 static double joint_flow_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_first(sc);
     return tsim_stream_bytes(sc) + text_shape(&z).t * z.h * z.element_bytes;
@@ -324,7 +329,7 @@ static void joint_count(const struct tsim_model *m, enum tsim_part part, struct 
     double h = (double)m->hidden, output = (double)(m->heads * m->head_dim) * h + (m->bias ? h : 0);
     tsim_count_attention(m, p);
     p->attention = 2 * p->attention - (is_last ? output : 0);
-    p->norms *= 2; /* those of queries and keys, where they are normalized: the others have no parameters */
+    p->norms *= 2; /* those of queries and keys, if they are normalized: the others have no parameters */
     p->ffn = (is_last ? 1 : 2) * tsim_count_mlp(m, (double)m->ffn_hidden);
     p->modulation = product_of_vectors(m, VECTORS) + product_of_vectors(m, is_last ? VECTORS_OF_LAST_TEXT : VECTORS);
 }
@@ -338,7 +343,7 @@ static void joint_matrices(const struct tsim_model *m, enum tsim_part part, doub
     tsim_matrices_add(matrices, 2 * times, h, VECTORS * h, true);
 }
 
-/* Half of the parameters are the image's; the text's meet its tokens. */
+/* Counts a joint layer's FLOPs. Half of the parameters are the image's; the text's meet its tokens. */
 static void joint_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
                         double length, double unused, struct tsim_layer_flops *flops) {
     struct tsim_layer_parameters whole = {0};
@@ -381,8 +386,8 @@ struct product {
 };
 enum { MOST_PRODUCTS = 8 };
 
-/* Patches to tokens; the moment's frequencies to c by two products; a pooled text by two more, tokens of the text by
- * one or two; and, where layers share it, the product to the six vectors. */
+/* Lists the products before the layers: patches to tokens; the moment's frequencies to c by two products; a pooled text
+ * by two more, tokens of the text by one or two; and, if layers share it, the product to the six vectors. */
 static int products_before(const struct tsim_op_shape *z, struct product *products) {
     const struct tsim_diffusion *d = &z->model->diffusion;
     double h = z->h, texts = z->b * (double)d->text_tokens;
@@ -474,7 +479,7 @@ void tsim_diffusion_embedding_backward(struct tsim_op_list *list, const struct t
     products_backward(list, z, products, products_before(z, products));
 }
 
-/* The loss is the mean square of a difference, in fp32. */
+/* Adds the head and the loss, which is the mean square of a difference, in fp32. */
 void tsim_diffusion_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct product products[MOST_PRODUCTS];
     tsim_op_norm_forward(list, z, "final norm");

@@ -7,13 +7,13 @@
 
 #include <math.h>
 
-/* A small kernel of a fused batch norm moves so much for each channel between convolutions: two sums, scale, shift,
- * mean, deviation and both running ones in, the last four and the two factors of the normalization out, in fp32. */
+/* A small kernel of a fused batch norm moves this much for each channel between convolutions: two sums, scale, shift,
+ * mean, deviation and both running ones in, and the last four and the two factors of the normalization out, in fp32. */
 #define FINALIZED_BYTES (14 * 4.0)
 /* An activation's mask says which elements it let through, one bit each. */
 #define BIT_BYTES 0.125
 
-/* A place of a maximum, as frameworks keep it (PyTorch: int64). */
+/* The place of a maximum, as frameworks keep it (PyTorch: int64). */
 #define PLACE_BYTES 8
 
 static double weights_of(const struct tsim_list_layer *l) {
@@ -106,25 +106,25 @@ static bool is_at(const struct tsim_model *m, size_t i, enum tsim_list_kind kind
     return i < m->n_list && m->list[i].kind == kind; /* a look back before the first is a large index */
 }
 
-/* Does a norm's result go into the addition at a block's end? Before a projection of the block's input it is the
- * main branch's. */
+/* Returns whether a norm's result goes into the addition at a block's end. Before a projection of the block's input it
+ * is the main branch's. */
 static bool is_added(const struct tsim_model *m, size_t i) {
     return is_at(m, i + 1, TSIM_LIST_ADD) ||
            (is_at(m, i + 1, TSIM_LIST_PRODUCT) && is_at(m, i + 2, TSIM_LIST_NORM) && is_at(m, i + 3, TSIM_LIST_ADD));
 }
 
-/* Is it a product whose input is what a norm and an activation made, and nothing else takes? */
+/* Returns whether it is a product whose input is what a norm and an activation made, and nothing else takes. */
 static bool takes_norm(const struct tsim_model *m, size_t i) {
     return is_at(m, i, TSIM_LIST_PRODUCT) && !m->list[i].is_transposed && is_at(m, i - 1, TSIM_LIST_RELU) &&
            is_at(m, i - 2, TSIM_LIST_NORM);
 }
 
-/* Is it the product whose input is the sum at the end of the block before? */
+/* Returns whether it is the product whose input is the sum at the end of the block before. */
 static bool takes_sum(const struct tsim_model *m, size_t i) {
     return is_at(m, i, TSIM_LIST_PRODUCT) && is_at(m, i - 1, TSIM_LIST_RELU) && is_at(m, i - 2, TSIM_LIST_ADD);
 }
 
-/* Do norms make both of what an addition adds? */
+/* Returns whether norms make both operands of an addition. */
 static bool adds_norms(const struct tsim_model *m, size_t i) {
     return is_at(m, i - 1, TSIM_LIST_NORM) && is_at(m, i - 3, TSIM_LIST_NORM);
 }
@@ -154,7 +154,7 @@ static bool is_depthwise(const struct tsim_list_layer *l) {
     return l->groups > 1 && l->groups == l->in;
 }
 
-/* Convolutions as the library runs them; see the header. */
+/* Adds convolutions as the library runs them (see the header). */
 static struct tsim_op *convolution(struct tsim_op_list *list, const char *name, const struct batch *b,
                                    const struct tsim_list_layer *l, double m, double n, double k) {
     struct tsim_op *op = product(list, name, b, (double)l->groups, m, n, k, tensor_bytes(b, l));
@@ -182,7 +182,7 @@ static bool has_bias_pass(const struct batch *b, const struct tsim_list_layer *l
     return l->has_bias && b->is_fused && b->scenario->software->bias_activation == TSIM_BIAS_PASS;
 }
 
-/* Pixels of the larger image for each of the smaller one's: so many share no weight. */
+/* Returns the pixels of the larger image for each pixel of the smaller one, which share no weight. */
 static double taps_apart(const struct tsim_list_layer *l) {
     return l->kernel_area == 1 ? 1 : (double)(l->stride * l->stride);
 }
@@ -203,9 +203,9 @@ static void product_forward(struct tsim_op_list *list, const struct batch *b, co
         elementwise(list, "bias, activation", out_elements(b, l), 2 * b->e, 1);
 }
 
-/* The kernel of an input's gradient reads more where it takes on the backward pass of the norm that made its input:
- * that norm's input, which says what the activation let through, too; of a sum the other branch's gradient, a bit an
- * element and each norm's input. */
+/* Returns the bytes of the norm's gradient. The kernel of an input's gradient reads more if it takes on the backward
+ * pass of the norm that made its input: that norm's input, which also says what the activation let through; for a sum
+ * the other branch's gradient, a bit an element, and each norm's input. */
 static double norm_gradient_bytes(const struct tsim_model *m, size_t i, const struct batch *b) {
     if (b->batch_norm != TSIM_BATCH_NORM_FUSED)
         return 0;
@@ -271,7 +271,8 @@ static bool is_fused_away(const struct batch *b, const struct tsim_list_layer *l
            l[-1].kind != TSIM_LIST_AVERAGE_POOL;
 }
 
-/* The convolution before a norm has written its sums: is the rest done in another layer's kernel? */
+/* Returns whether the rest of a norm, whose sums the convolution before has written, is done in another layer's
+ * kernel. */
 static bool is_applied_elsewhere(const struct batch *b, const struct tsim_model *m, size_t i) {
     return b->batch_norm == TSIM_BATCH_NORM_FUSED ? is_added(m, i) || takes_norm(m, i + 2)
                                                   : is_at(m, i + 1, TSIM_LIST_ADD);
@@ -288,7 +289,7 @@ static void norm_forward(struct tsim_op_list *list, const struct batch *b, const
         elementwise(list, "batch norm", n, 2 * b->e, 1);
 }
 
-/* The bottom MLP may be one rank's, for the samples of all. */
+/* Returns the batch of a layer: the bottom MLP may be one rank's, for the samples of all. */
 static struct batch batch_at(const struct batch *b, const struct tsim_list_layer *l) {
     struct batch at = *b;
     if (l->is_bottom && b->scenario->software->bottom_mlp == TSIM_BOTTOM_FIRST_RANK)
@@ -378,8 +379,8 @@ static void layer_backward(struct tsim_op_list *list, const struct batch *b, con
 
 /* ---- passes ---- */
 
-/* Batches that go through a block in a step: a discriminator judges images from outside, images of the generator, and
- * these again with its new weights, for the generator's sake. */
+/* The number of batches that go through a discriminator in a step: it judges images from outside, images of the
+ * generator, and these again with its new weights, for the generator's sake. */
 enum { JUDGED = 3 };
 
 static int passes_of(const struct tsim_model *m, size_t i) {
@@ -486,7 +487,7 @@ static void block_keep(const struct tsim_scenario *sc, enum tsim_part part, unsi
         struct batch at = batch_at(&b, l);
         double in_bytes = in_elements(&at, l) * b.e;
         if (b.batch_norm == TSIM_BATCH_NORM_FUSED && l->kind == TSIM_LIST_PRODUCT && takes_norm(sc->model, i))
-            continue; /* made again of the norm's input, in the convolution */
+            continue; /* it is made again from the norm's input, in the convolution */
         if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION || l->kind == TSIM_LIST_CROSS ||
             l->kind == TSIM_LIST_SCALE)
             product_bytes += in_bytes;

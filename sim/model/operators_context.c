@@ -1,9 +1,12 @@
-/* Context parallelism: a rank holds t tokens of the sequence (an early and a late piece, so that causal work is
- * even). Per token the keys and values of its heads are key + value elements. Ring: cp - 1 messages of its own t
- * (forward keys and values, backward their gradients too), beside the attention on the piece before. All-gather: the
- * keys and values of all cp ranks at once, before attention; backward they are gathered again, and their gradients
- * reduce-scattered. All-to-all: t tokens of query, key and value for all heads become cp t tokens for 1 / cp of the
- * heads, and attention's output comes back. */
+/* Context parallelism. A rank holds t tokens of the sequence (an early and a late piece, so that causal work is even).
+ * For each token the keys and values of its heads are key + value elements.
+ *
+ *   ring        cp - 1 messages of its own t tokens (forward keys and values, backward also their gradients), beside
+ *               the attention on the piece before
+ *   all-gather  the keys and values of all cp ranks at once, before attention; backward they are gathered again, and
+ *               their gradients reduce-scattered
+ *   all-to-all  t tokens of query, key and value for all heads become cp t tokens for 1 / cp of the heads, and
+ *               attention's output comes back */
 #include "model/operator_builders.h"
 
 static struct tsim_op *context_collective(struct tsim_op_list *list, const char *name,
@@ -15,7 +18,8 @@ static struct tsim_op *context_collective(struct tsim_op_list *list, const char 
     return op;
 }
 
-/* Returns those of a rank's tokens; where they are repeated for each query head before, of all of these. */
+/* Returns the bytes of a rank's own keys and values; if they were repeated for each query head before, of all of
+ * these. */
 static double own_bytes(const struct tsim_op_shape *z) {
     bool is_repeated = z->software->attention_layout == TSIM_LAYOUT_REPEATED;
     return z->t * (is_repeated ? 2 * z->query : z->key + z->value) * z->element_bytes;
@@ -34,10 +38,10 @@ static double sum_passes(double n) {
     return 2 + 3 * (n - 1);
 }
 
-/* Around a ring each of n kernels of flash attention gives a result, or gradients, of a piece of the keys, which are
- * added up in passes of their own (Transformer Engine, AttnFuncWithCPAndKVP2P). The counts are the last rank's,
- * whose queries attend to all pieces; no rank goes on before the slowest. `queries`: width of what is summed for
- * each of its tokens; `key_passes`: over its tokens' keys and values. */
+/* Adds the sums of a ring's pieces. Each of n kernels of flash attention gives a result, or gradients, of a piece of
+ * the keys, which are added up in passes of their own (Transformer Engine, AttnFuncWithCPAndKVP2P). The counts are the
+ * last rank's, whose queries attend to all pieces; no rank goes on before the slowest. `queries` is the width of what
+ * is summed for each of its tokens, `key_passes` the passes over its tokens' keys and values. */
 static void merge_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z, double queries, double key_passes,
                          double kernels_per_piece) {
     double n = tsim_op_ring_pieces(z), results = z->t * queries * n;
@@ -51,9 +55,10 @@ static bool merges_in_fp32(const struct tsim_op_shape *z) {
     return z->software->context_merge == TSIM_MERGE_FP32 && tsim_op_ring_pieces(z) > 1 && z->flash;
 }
 
-/* PyTorch's ring (torch/distributed/tensor/experimental/_attention.py) adds up in fp32, operator by operator: bytes for each
- * element of a query and for each of the keys and values, which are copied in 16 bits before n - 1 exchanges. The
- * counts are the last rank's again. A conversion is 6 bytes, a sum of two in fp32 12, with one in 16 bits 10. */
+/* Adds the sums of PyTorch's ring (torch/distributed/tensor/experimental/_attention.py), which adds up in fp32,
+ * operator by operator: bytes for each element of a query and for each of the keys and values, which are copied in 16
+ * bits before n - 1 exchanges. The counts are again the last rank's. A conversion is 6 bytes, a sum of two in fp32 12,
+ * with one in 16 bits 10. */
 static void merge_in_fp32(struct tsim_op_list *list, const struct tsim_op_shape *z, double query_bytes,
                           double key_bytes, double kernels_per_piece) {
     double n = tsim_op_ring_pieces(z), queries = z->t * z->query, keys = own_bytes(z) / z->element_bytes;
@@ -73,8 +78,8 @@ void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim
         context_collective(list, "context: to heads", TSIM_OP_ALL_TO_ALL, own + z->t * z->query * z->element_bytes);
 }
 
-/* Causal, the early half of n - 1 other ranks' keys and values is copied (2 passes over half). Kernels: result, row
- * statistics, keys, values. */
+/* Adds what follows attention. If it is causal, the early half of n - 1 other ranks' keys and values is copied (2
+ * passes over half). The kernels are those of result, row statistics, keys and values. */
 void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     /* In fp32 each piece is converted, and n - 1 are added as out - sigmoid(...) (out - piece): 12, 8 and 12 bytes. */
     if (merges_in_fp32(z))
@@ -98,13 +103,14 @@ void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsi
                            z->t * z->q * z->element_bytes);
 }
 
-/* Causal, n - 1 halves are copied as before; of the gradients the first half is copied (1), n - 2 halves are added
- * (1.5 each) and the rank's own whole (3): 2.5 n passes. Kernels: keys, values, gradients of queries, keys and
- * values. */
+/* Adds what follows attention's backward pass. If it is causal, n - 1 halves are copied as before; of the gradients the
+ * first half is copied (1), n - 2 halves are added (1.5 each) and the rank's own whole (3): 2.5 n passes. The kernels
+ * are those of keys, values, and the gradients of queries, keys and values. */
 void tsim_op_context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double n = tsim_op_ring_pieces(z), own = own_bytes(z);
-    /* In fp32 there are zeros (4 bytes) to which n gradients of queries are added (10) before they are converted. For keys and
-     * values half is added n - 1 times and both halves are joined (8), and each sum is joined with the other (8) to be sent. */
+    /* In fp32 there are zeros (4 bytes) to which n gradients of queries are added (10) before they are converted. For
+     * keys and values half is added n - 1 times and both halves are joined (8), and each sum is joined with the other
+     * (8) to be sent. */
     if (merges_in_fp32(z))
         merge_in_fp32(list, z, 4 + 10 * n + 6, 4 + 10 + (5 + 8) * (n - 1) + 8 * n + 6, 9);
     else

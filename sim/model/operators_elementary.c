@@ -1,4 +1,4 @@
-/* The operators that blocks are made of: gathers and sums of tensor ranks, norms, residuals, activation functions, and
+/* The operators of which blocks are made: gathers and sums of tensor ranks, norms, residuals, activation functions, and
  * the gradients of a product. */
 #include "model/adapter.h"
 #include "model/operator_builders.h"
@@ -6,8 +6,9 @@
 
 /* ---- forward ---- */
 
-/* Sequence parallelism along the tokens of a sample: what is gathered lies by ranks, and is copied into samples; what
- * is scattered the other way round. With tensor overlap products take the pieces as they come. */
+/* Adds the copies of sequence parallelism along the tokens of a sample: what is gathered lies by ranks, and is copied
+ * into samples; what is scattered is copied the other way round. With tensor overlap products take the pieces as they
+ * come. */
 static struct tsim_op *sequence_copy(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes) {
     bool copies = z->software->sequence_copies && z->sequence_parallel && !z->scenario->parallelism.overlap.tensor;
     return copies ? elementwise(list, "tensor: samples, copy", bytes, 2, 1) : NULL;
@@ -43,7 +44,7 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
     sum_pieces(list, z, z->t * z->h * z->element_bytes);
 }
 
-/* x.float() before Apex's MixedFusedRMSNorm, which gives the type of its weights. */
+/* Returns whether x.float() is computed before Apex's MixedFusedRMSNorm, whose result has the type of its weights. */
 static bool norms_copy_input(const struct tsim_op_shape *z) {
     return z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32;
 }
@@ -87,10 +88,11 @@ void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op
         tsim_op_norm_forward(list, z, name);
 }
 
-/* A compiler puts the residual's sum and the norm behind it into one kernel, and backward the sum of gradients into the
- * norm's, whose scale's gradient stays a kernel of its own (meta-pytorch/tritonbench pull request 994 and
- * pytorch/pytorch pull request 165370 on torch.compile; XLA fuses element-wise operators into reductions). Layers are
- * compiled one by one, so the norm at the next one's beginning reads what this one wrote. */
+/* Returns whether norms take sums in. A compiler puts the residual's sum and the norm behind it into one kernel, and
+ * backward the sum of gradients into the norm's kernel, while the gradient of its scale stays a kernel of its own
+ * (meta-pytorch/tritonbench pull request 994 and pytorch/pytorch pull request 165370 on torch.compile; XLA fuses
+ * element-wise operators into reductions). Layers are compiled one by one, so the norm at the next one's beginning
+ * reads what this one wrote. */
 static bool norms_take_sums(const struct tsim_op_shape *z) {
     return z->software->fusion == TSIM_FUSION_COMPILE && z->software->norms == TSIM_NORMS_BY_FUSION;
 }
@@ -137,7 +139,7 @@ double tsim_separate_accumulation_frac(const struct tsim_scenario *sc) {
     return !is_separate ? 0 : keeps_first ? (m - 1) / m : 1;
 }
 
-/* A kernel reads what the product wrote, and reads and writes the sum. */
+/* Adds a kernel that reads what the product wrote, and reads and writes the sum. */
 static void accumulate(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
     double frac = tsim_separate_accumulation_frac(z->scenario);
     if (frac > 0)
@@ -154,7 +156,8 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
          asynchronous = overlap->tensor_backward || overlap->tensor;
     bool is_frozen = tsim_is_frozen(z->scenario), needs_input = !is_frozen || linear->has_adapters;
     if (parallel && z->sequence_parallel && (needs_input || !linear->is_column_parallel)) {
-        /* Column: x was kept as shards and is gathered again for dW. Row: dy arrives as shards. */
+        /* In a column-parallel product x was kept as shards and is gathered again for dW; in a row-parallel one dy
+         * arrives as shards. */
         double bytes = z->t * (linear->is_column_parallel ? k : n) * le;
         tensor_collective(list, linear->gather, TSIM_OP_ALL_GATHER, bytes,
                           linear->is_column_parallel ? (asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED)
@@ -226,10 +229,11 @@ static struct tsim_op *norm_backward(struct tsim_op_list *list, const struct tsi
                                      double elements, double added_bytes) {
     double e = z->element_bytes;
     bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
-    /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
-     * what autograd runs: through the weight, its gradient (a product, summed), converted, through the scale, the
-     * scale's gradient (a product, summed), through the square in three passes (pow_backward), the two added,
-     * converted. With a copy in fp32, x and dx are fp32, and dx is converted. The weight of a frozen norm has none. */
+    /* The kernel makes dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is
+     * added. Written out, it is what autograd runs: through the weight, its gradient (a product, summed), converted,
+     * through the scale, the scale's gradient (a product, summed), through the square in three passes (pow_backward),
+     * the two added, converted. With a copy in fp32, x and dx are fp32, and dx is converted. The weight of a frozen
+     * norm has no gradient. */
     double of_weight = tsim_is_frozen(z->scenario) ? 0 : written_out ? 4 * e : copies ? e + 4 : 2 * e;
     double kernels = written_out ? 12 : copies ? 3 : 2, of_weight_kernels = written_out ? 2 : 1;
     return elementwise(list, name, elements,

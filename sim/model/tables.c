@@ -10,9 +10,9 @@
 #define SORT_PASSES 4.0
 #define SMALL_SHARE 0.01
 #define FP32_BYTES 4.0
-/* HugeCTR's planner counts what a rank's share of a table costs besides its lookups, the vector that it sends, in
- * lookups (NVIDIA's train.py for MLPerf: 9 times slower links than memory over 4 times more traffic in memory); and how
- * often it looks for a better plan (sharding/planner.py: max_search_iter). */
+/* HugeCTR's planner counts in lookups what a rank's share of a table costs besides its lookups, which is the vector
+ * that it sends (NVIDIA's train.py for MLPerf: 9 times slower links than memory over 4 times more traffic in memory).
+ * The second number says how often it looks for a better plan (sharding/planner.py: max_search_iter). */
 #define VECTOR_LOOKUPS (9.0 / 4)
 #define MOST_PLANS 20
 #define MOST_OF_MEMORY 0.75 /* train.py: memory_cap_for_embedding of 60 GB, of 80 */
@@ -126,7 +126,7 @@ static struct rank *fewest_lookups(struct rank *ranks, size_t n) {
     return best;
 }
 
-/* The ranks are a heap, the emptiest on top, which has just got something. */
+/* Moves the top of a heap of ranks, the emptiest of which is on top, down after it has got something. */
 static void sift_down(struct rank *ranks, size_t n) {
     size_t at = 0;
     for (;;) {
@@ -143,7 +143,7 @@ static void sift_down(struct rank *ranks, size_t n) {
     }
 }
 
-/* Largest first; what is left below `small_elements` by lookups. */
+/* Deals pieces, the largest first; what is left below `small_elements` goes by lookups. */
 static void deal_capacity(const struct piece *pieces, size_t n_pieces, double small_elements, struct rank *ranks,
                           size_t n) {
     for (size_t i = 0; i < n_pieces; i++) {
@@ -156,8 +156,8 @@ static void deal_capacity(const struct piece *pieces, size_t n_pieces, double sm
     }
 }
 
-/* Whole tables, the largest first, to the emptiest rank that has fewer than its number (NVIDIA DeepLearningExamples,
- * DLRM, distribute_to_buckets). */
+/* Deals whole tables, the largest first, to the emptiest rank that has fewer than its number (NVIDIA
+ * DeepLearningExamples, DLRM, distribute_to_buckets). */
 static void deal_whole(const struct piece *pieces, size_t n_pieces, struct rank *ranks, size_t n) {
     size_t most = (n_pieces + n - 1) / n;
     for (size_t i = 0; i < n_pieces; i++) {
@@ -165,7 +165,7 @@ static void deal_whole(const struct piece *pieces, size_t n_pieces, struct rank 
         for (size_t k = 0; k < n; k++)
             if (ranks[k].tables < most && (best == n || ranks[k].elements < ranks[best].elements))
                 best = k;
-        give(&ranks[best], &pieces[i]); /* so many as `most` have room for all */
+        give(&ranks[best], &pieces[i]); /* with this many tables at most, ranks have room for all */
     }
 }
 
@@ -180,8 +180,8 @@ static double load_of(const struct rank *rank) {
     return rank->lookups + VECTOR_LOOKUPS * (double)rank->tables;
 }
 
-/* Pieces, those with most lookups first, to the rank with the least load that has room and none of this table. Returns
- * the largest load; infinite, with the table in `large`, where no rank has room. */
+/* Deals pieces, those with most lookups first, to the rank with the least load that has room and none of this table.
+ * Returns the largest load; infinite, with the table in `large`, if no rank has room. */
 static double deal_lookups(const struct piece *pieces, size_t n_pieces, double most_elements, struct rank *ranks,
                            size_t n, size_t *large) {
     double most = 0;
@@ -226,7 +226,8 @@ static bool can_halve(const struct dealt *d, const struct tsim_model *m, const s
            2 * d->cuts[table] <= fmin((double)n, (double)m->tables[table].rows);
 }
 
-/* The table whose pieces have most lookups, of those that can be cut in twice as many; n_tables if none can. */
+/* Returns the table whose pieces have most lookups, of those that can be cut in twice as many; n_tables if there is
+ * none. */
 static size_t hottest(const struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
                       size_t n) {
     size_t best = m->n_tables;
@@ -237,8 +238,8 @@ static size_t hottest(const struct dealt *d, const struct tsim_model *m, const s
     return best;
 }
 
-/* HugeCTR's planner: the table with the hottest pieces is cut again and again, or the one that finds no room, and the
- * best of these plans is kept; if none has room, each rank has a piece of every table. */
+/* Plans as HugeCTR's planner: the table with the hottest pieces is cut again and again, or the one that finds no room,
+ * and the best of these plans is kept; if none has room, each rank has a piece of every table. */
 static void plan_lookups(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
                          struct rank *ranks, size_t n) {
     size_t capacity = 0;
@@ -386,7 +387,8 @@ double tsim_tables_buffer_bytes(const struct tsim_scenario *sc) {
 
 /* ---- kernels ---- */
 
-/* The larger of what a rank sends and of what it gets. Vectors of a bottom MLP on one rank are sent, too. */
+/* Adds an exchange, of the larger of what a rank sends and what it gets. Vectors of a bottom MLP on one rank are also
+ * sent. */
 static void exchange(const struct tsim_scenario *sc, const struct tsim_tables_share *share, const char *name,
                      struct tsim_op_list *list) {
     bool sends_bottom = sc->software->bottom_mlp == TSIM_BOTTOM_FIRST_RANK;
@@ -401,8 +403,8 @@ static void exchange(const struct tsim_scenario *sc, const struct tsim_tables_sh
     op->collective_bytes = fmax(sent, received) * element_bytes(sc);
 }
 
-/* Whole tables on ranks: what the ranks sent is joined, and gradients are cut (torch.cat, split and contiguous of
- * DeepLearningExamples' BottomToTop). */
+/* Adds the copies of whole tables on ranks: what the ranks sent is joined, and gradients are cut (torch.cat, split and
+ * contiguous of DeepLearningExamples' BottomToTop). */
 static void join(const struct tsim_scenario *sc, const char *name, struct tsim_op_list *list) {
     double vectors = (double)(sc->model->n_tables + 1) * (double)sc->model->tables[0].dim;
     if (sc->software->table_placement == TSIM_TABLES_WHOLE)
@@ -442,9 +444,9 @@ static void update_replicas(const struct tsim_scenario *sc, const struct tsim_ta
                     FP32_BYTES + 2 * row_bytes(sc) + 2 * state_bytes(sc), 1);
 }
 
-/* Bytes for each lookup of what rows are updated with: where a tensor has a gradient for each lookup, it is written,
+/* Adds the update of rows, with its bytes for each lookup. If a tensor has a gradient for each lookup, it is written,
  * unscaled (training in 16 bits), multiplied by the rate and added to the rows (torch.optim.SGD with sparse gradients
- * that are not coalesced); where it has one for each row, written and read with the row's states. */
+ * that are not coalesced). If it has one for each row, it is written and read with the row's states. */
 static void update(const struct tsim_scenario *sc, const struct tsim_tables_share *share, struct tsim_op_list *list) {
     enum tsim_table_update how = sc->software->table_update;
     double samples = all_samples(sc), e = element_bytes(sc), w = row_bytes(sc);

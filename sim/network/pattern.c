@@ -11,8 +11,8 @@ struct builder {
     const struct tsim_topology *topology;
     const struct tsim_collective_request *request;
     struct tsim_group group;
-    int32_t *node_start; /* [n_nodes + 1] into ranks */
-    int32_t *node_of;    /* [n_ranks] node of the group's i-th rank, counted within the group */
+    int32_t *node_start; /* n_nodes + 1 offsets into ranks */
+    int32_t *node_of;    /* for each of n_ranks, the node of the group's i-th rank, counted within the group */
     double flow_s;
     int32_t ringed_node, n_rings; /* cube mesh: the node of `ring_next`, -1 before there is one */
     int8_t ring_next[TSIM_CUBE_RINGS][TSIM_CUBE];
@@ -103,8 +103,8 @@ static void share_on_node(struct builder *b, int32_t i, int32_t next, double fra
             share_route(b, p->ranks[i], p->ranks[other], frac / (g - 1));
 }
 
-/* A message around a ring over all ranks: what leaves the node is spread over as many of its ranks as the node with the
- * fewest has. */
+/* Shares a message around a ring over all ranks: what leaves the node is spread over as many of its ranks as the node
+ * with the fewest has. */
 static void share_ring(struct builder *b, int32_t i) {
     const struct tsim_pattern *p = b->pattern;
     if (b->topology->cluster->torus_shape[0] > 0) {
@@ -176,7 +176,7 @@ static void build_ring(struct builder *b) {
     }
 }
 
-/* Pipelined along the ring: rank i is one latency behind rank i - 1. */
+/* Builds a broadcast, pipelined along the ring: rank i is one latency behind rank i - 1. */
 static void build_broadcast(struct builder *b) {
     struct tsim_pattern *p = b->pattern;
     make_lanes(b, TSIM_PATTERN_WAVES, p->n_ranks - 1, 1);
@@ -343,8 +343,8 @@ static int32_t find_heights(int32_t tree, int32_t n, int32_t *heights) {
     return tallest;
 }
 
-/* Both trees between nodes, from lane `lane` on: up and down each edge, half of the bytes. Edge k of the longest way
- * starts after before_s + k * hop_s. */
+/* Builds both trees between nodes, from lane `lane` on: up and down each edge, half of the bytes. Edge k of the longest
+ * way starts after before_s + k * hop_s. */
 static int32_t build_trees(struct builder *b, int32_t lane, int32_t before, double hop_s, const int32_t tallest[2],
                            int32_t *const heights[2]) {
     int32_t n = b->group.n_nodes;
@@ -478,7 +478,7 @@ void tsim_pattern_release(struct tsim_pattern *pattern) {
 
 /* ---- pairwise ---- */
 
-/* The i-th rank's place among the ranks that share its node: where they begin, and how many there are. */
+/* Finds the i-th rank's place among the ranks that share its node: where they begin, and how many there are. */
 static void find_node(const struct tsim_pattern *p, int32_t i, int32_t *start, int32_t *count) {
     int32_t node = node_of_rank(p->topology, p->ranks[i]), end = i + 1;
     for (*start = i; *start > 0 && node_of_rank(p->topology, p->ranks[*start - 1]) == node;)
@@ -488,13 +488,14 @@ static void find_node(const struct tsim_pattern *p, int32_t i, int32_t *start, i
     *count = end - *start;
 }
 
-/* Message k of all ranks together is a permutation where nodes hold equally many: nobody receives two at a time. */
+/* Returns the rank that message k of a lane goes to. Message k of all ranks together is a permutation if nodes hold
+ * equally many, so that nobody receives two at a time. */
 static int32_t peer_of(const struct tsim_pattern *p, int32_t lane, int32_t k) {
     int32_t i = lane / 2, start, g, n = p->n_ranks;
     find_node(p, i, &start, &g);
     if (lane % 2 == 0)
         return start + (i - start + 1 + k) % g;
-    if (n % g == 0 && start % g == 0) /* node by node, and on each from the own place on */
+    if (n % g == 0 && start % g == 0) /* node by node, and on each from its own place on */
         return ((start / g + 1 + k / g) % (n / g)) * g + (i - start + k % g) % g;
     return (start + g + (i - start + k) % (n - g)) % n;
 }

@@ -10,7 +10,7 @@ static const struct tsim_chunk_plan *chunk_of(const struct tsim_stage_group *gro
     return &group->stage_plan->chunks[chunk];
 }
 
-/* Buckets of gathers or reductions are numbered chunk by chunk. */
+/* Returns the index of a bucket. Buckets of gathers or reductions are numbered chunk by chunk. */
 static int32_t bucket_index(const struct tsim_stage_group *group, int32_t chunk, bool backward, int32_t bucket) {
     return bucket + (backward ? chunk_of(group, chunk)->first_reduce : chunk_of(group, chunk)->first_gather);
 }
@@ -22,7 +22,7 @@ static int32_t release_index(const struct tsim_stage_group *group, struct tsim_p
     return bucket_index(group, item.chunk, true, bucket);
 }
 
-/* Returns the chunk that comes n-th where all ranks that hold a part must take the parts in the same order. */
+/* Returns the chunk that comes n-th, if all ranks that hold a part must take the parts in the same order. */
 static int32_t nth_chunk(const struct tsim_stage_group *group, int32_t n) {
     bool exchanged = group->plan->is_mirrored && group->stage >= group->plan->schedule.stages / 2;
     return exchanged ? group->plan->schedule.chunks - 1 - n : n;
@@ -90,7 +90,7 @@ static int32_t out_signal(const struct tsim_stage_group *group, struct tsim_pass
            tsim_stage_group_slot(group, item);
 }
 
-/* The message without what it waits for and lowers. */
+/* Makes the message, without what it waits for and lowers. */
 static void message_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, bool to_next,
                          struct tsim_task *task) {
     struct tsim_stage_group *to = to_next ? group->next : group->prev;
@@ -207,10 +207,10 @@ static void await_reductions(struct tsim_stage_group *group, struct tsim_pass_it
         group->n_released += chunk_of(group, item.chunk)->n_reduces;
 }
 
-/* ZeRO-2 beside the passes has room for two buckets, that which a pass fills and that which is reduced: before another
- * is filled, all but the last that was released must be reduced (torch.distributed.fsdp fully_shard,
- * FSDPParamGroup.post_backward: the pass waits for the reduce-scatter before; DeepSpeed
- * runtime/zero/stage_1_and_2.py, overlap_comm: two buffers in turn). */
+/* Makes a pass wait for a bucket. ZeRO-2 beside the passes has room for two buckets, the one that a pass fills and the
+ * one that is reduced: before another is filled, all but the last that was released must be reduced
+ * (torch.distributed.fsdp fully_shard, FSDPParamGroup.post_backward: the pass waits for the reduce-scatter before;
+ * DeepSpeed runtime/zero/stage_1_and_2.py, overlap_comm: two buffers in turn). */
 static void await_bucket(struct tsim_stage_group *group, struct tsim_task *task) {
     if (group->n_released > 1) {
         task->awaited_counter = group->reductions;
@@ -219,7 +219,7 @@ static void await_bucket(struct tsim_stage_group *group, struct tsim_task *task)
     group->n_released++;
 }
 
-/* The first operator waits for what the pass waits for; the last one lowers what it lowers. */
+/* Begins a pass's operators: the first waits for what the pass waits for, and the last lowers what it lowers. */
 static void begin_operators(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cursor *w = &group->cursor;
     w->n_lowers = task->n_lowers;
@@ -228,7 +228,7 @@ static void begin_operators(struct tsim_stage_group *group, struct tsim_task *ta
     tsim_pass_tasks_next(group, task);
 }
 
-/* True when the task is the first operator of several. */
+/* Makes the task of a segment; returns true if it is the first operator of several. */
 static bool segment_task(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cost cost;
     tsim_stage_group_segment_cost(group, group->item, group->segment, &cost);
@@ -261,7 +261,8 @@ static void next_pass(struct tsim_stage_group *group, struct tsim_task *task) {
     group->has_batch = false;
 }
 
-/* The pass waits for its batch in the input pipeline; then, once that is in the memory of the host, for its copy. */
+/* Makes the pass wait for its batch in the input pipeline, and then, once that is in the memory of the host, for its
+ * copy. */
 static bool next_input(struct tsim_stage_group *group, struct tsim_task *task) {
     if (group->has_batch || !tsim_stage_group_takes_input(group, group->item))
         return false;
@@ -284,7 +285,7 @@ static bool next_input(struct tsim_stage_group *group, struct tsim_task *task) {
     return true;
 }
 
-/* The tail of the step follows the passes, in this order; its functions return false where they have nothing to do. */
+/* The tail of the step follows the passes, in this order; its functions return false if they have nothing to do. */
 enum tail { TAIL_REDUCE, TAIL_TIED, TAIL_NORM, TAIL_OPTIMIZER, TAIL_GATHER, TAIL_INPUT, TAIL_END };
 
 static bool tail_reduce(struct tsim_stage_group *group, struct tsim_task *task) {
@@ -335,7 +336,7 @@ static void tail_norm(struct tsim_stage_group *group, struct tsim_task *task) {
         wait_for(task, group->reduced);
 }
 
-/* The host reads and writes its memory, and sends weights back as it goes. */
+/* Makes the host's update: it reads and writes the host's memory, and sends weights back as it goes. */
 static void update_by_host(struct tsim_stage_group *group, struct tsim_task *task) {
     const struct tsim_host_update *update = &group->stage_plan->host_update;
     task->work = update->time_s;
@@ -358,7 +359,7 @@ static void tail_optimizer(struct tsim_stage_group *group, struct tsim_task *tas
         tsim_stage_group_pass_task(group, &cost, task);
 }
 
-/* The first batch of the next step, which is copied in this one. */
+/* Copies the first batch of the next step in this one. */
 static bool tail_input(struct tsim_stage_group *group, struct tsim_task *task) {
     if (!tsim_copies_has_input(group) || !tsim_copies_first_is_there(group))
         return false;
@@ -500,9 +501,9 @@ static bool next_bucket(struct tsim_stage_group *group, struct tsim_task *task) 
 
 /* ---- data stream: ZeRO-3 ---- */
 
-/* Gathers of a backward pass before its first reduction: as many units as are held whole at one time, that which runs
- * and those gathered ahead of it. One that is waited for does not wait for a reduction that may run beside the next
- * unit. */
+/* Returns how many gathers of a backward pass come before its first reduction: as many units as are held whole at one
+ * time, the one that runs and those gathered ahead of it. A gather that is waited for does not wait for a reduction
+ * that may run beside the next unit. */
 static int32_t n_gathered_first(const struct tsim_stage_group *group) {
     const struct tsim_parallelism_spec *p = &group->plan->scenario->parallelism;
     const struct tsim_layer_units *units = &group->plan->layer_units[1];
@@ -512,7 +513,7 @@ static int32_t n_gathered_first(const struct tsim_stage_group *group) {
     return most;
 }
 
-/* Returns the index of the unit so many places before, in execution order; -1: there is none. */
+/* Returns the index of the unit so many places before, in execution order, or -1 if there is none. */
 static int32_t unit_before(const struct tsim_stage_group *group, int32_t item, int32_t position, int32_t places) {
     for (position -= places; position < 0; position += tsim_stage_group_n_segments(group, item))
         if (--item < 0)
@@ -520,7 +521,7 @@ static int32_t unit_before(const struct tsim_stage_group *group, int32_t item, i
     return unit_index(group, item, position);
 }
 
-/* The parameters of unit `position` (execution order) of an item: gathered when there is room for it, that is when one
+/* Gathers the parameters of unit `position` (execution order) of an item when there is room for it, that is when a unit
  * some places earlier is done (FSDP's rate limiter; DeepSpeed fetches what comes next when a module begins). */
 static void unit_gather(struct tsim_stage_group *group, int32_t item, int32_t position, struct tsim_task *task) {
     enum tsim_pass_kind kind = tsim_stage_group_item(group, item).kind;
@@ -548,9 +549,9 @@ static void unit_reduce(struct tsim_stage_group *group, int32_t item, int32_t po
         task->raised_counter = group->reductions;
 }
 
-/* Forward: gathers in order. Backward: as many gathers as come first, then a reduction and a gather in turn, of units
- * that have them; no gathers where parameters stay after the forward pass. The root unit (embedding, final norm, head)
- * is gathered once a step and kept; it is the last to be reduced. */
+/* Makes the next collective of a unit. Forward, gathers come in order. Backward, the first gathers come, then a
+ * reduction and a gather in turn, of units that have them; there are no gathers if parameters stay after the forward
+ * pass. The root unit (embedding, final norm, head) is gathered once a step and kept; it is the last to be reduced. */
 static bool next_unit(struct tsim_stage_group *group, struct tsim_task *task) {
     int32_t ahead = n_gathered_first(group);
     bool gathers_again = group->plan->scenario->parallelism.reshard_after_forward;

@@ -12,18 +12,18 @@
 #include <string.h>
 
 struct walk {
-    struct tsim_term_recorder *recorder; /* NULL, but for tsim_pass_collective_term */
+    struct tsim_term_recorder *recorder; /* NULL except for tsim_pass_collective_term */
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
     const struct tsim_placement *placement;
     const char *phase;
-    enum tsim_pass_kind kind; /* input or weight gradient: the others are left out */
+    enum tsim_pass_kind kind; /* input or weight gradient: the other one's operators are left out */
     bool is_alone;            /* no other micro-batch's pass hides exchanges */
     tsim_pass_visit_fn visit;
     void *context;
     struct tsim_pass_operator *rows; /* of the part so far */
     int32_t n_rows;
-    int64_t lengths[TSIM_PASS_LENGTHS]; /* of passes, where they differ */
+    int64_t lengths[TSIM_PASS_LENGTHS]; /* of passes, if they differ */
     int n_lengths;
 };
 
@@ -32,14 +32,14 @@ enum { MOST_ROWS = 2 * TSIM_MAX_OPS };
 /* The part of the links' rates that dispatch per node reaches: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
  * (tests/unit/test_dispatch_measured.c). */
 #define PER_NODE_LINK_FRAC 0.85
-/* It holds so many compute units (DeepSeek-AI 2024, section 3.2.2; Megatron-Core's moe_deepep_num_sms), and between
- * nodes copies go through a buffer on each side, which doubles what is read and written (DeepEP,
+/* It holds this many compute units (DeepSeek-AI 2024, section 3.2.2; Megatron-Core's moe_deepep_num_sms). Between nodes
+ * copies go through a buffer on each side, which doubles what is read and written (DeepEP,
  * csrc/kernels/internode.cu). */
 #define PER_NODE_UNITS 20
 #define PER_NODE_STAGED 2
 
-/* See the header. One of a token's copies in `request` goes to each node, and on to each rank, that has experts of it.
- */
+/* Costs dispatch per node (see the header). One of a token's copies in `request` goes to each node that has experts of
+ * it, and on to each such rank. */
 static void per_node_cost(const struct walk *w, const struct tsim_collective_request *request,
                           struct tsim_collective_cost *cost) {
     const struct tsim_experts *experts = &w->scenario->model->experts;
@@ -133,7 +133,7 @@ static const struct tsim_op *partner(const struct walk *w, const struct tsim_op_
             continue;
         if (op->kind == TSIM_OP_COLLECTIVE)
             return NULL;
-        if (is_product(op)) /* operators after an absent weight gradient wait for the collective's result */
+        if (is_product(op)) /* the operators after a missing weight gradient wait for the collective's result */
             return is_elsewhere(w, op) ? NULL : op;
     }
     return NULL;
@@ -151,7 +151,7 @@ static enum tsim_bound bound_of(enum tsim_limit limit) {
     return TSIM_BOUND_LATENCY;
 }
 
-/* That the host takes for each launch. */
+/* Returns the time that the host takes for each launch. */
 static double launch_s(const struct tsim_scenario *sc) {
     bool casts = tsim_is_quantized(sc->training.precision) && sc->software->host_time_per_fp8_op_s > 0;
     return tsim_host_s(sc, casts ? sc->software->host_time_per_fp8_op_s : sc->software->host_time_per_op_s);
@@ -171,8 +171,7 @@ struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *sc) {
     return (struct tsim_pass_launches){each_s, software->launch_blocking ? 0 : QUEUED_LAUNCHES * each_s};
 }
 
-/* The weight gradient of the product, where it is there, goes behind the exchange at `at`, whose rows do not wait for
- * it. */
+/* Moves the product's weight gradient, if it is there, behind the exchange at `at`, whose rows do not wait for it. */
 static void delay_weight_gradient(struct tsim_op_list *list, int32_t product, int32_t at) {
     struct tsim_op delayed[TSIM_MAX_OPS];
     int32_t n = 0, to = product;
@@ -185,8 +184,8 @@ static void delay_weight_gradient(struct tsim_op_list *list, int32_t product, in
     memcpy(&list->ops[to], delayed, (size_t)n * sizeof *delayed);
 }
 
-/* Exchanges that no other pass hides are waited for; but the one that sends rows' gradients back runs beside the last
- * weight gradient of the experts (Megatron-Core, models/common/model_chunk_schedule_plan.py: mlp_bwd_dw beside
+/* Makes exchanges waited for that no other pass hides. Only the one that sends rows' gradients back runs beside the
+ * last weight gradient of the experts (Megatron-Core, models/common/model_chunk_schedule_plan.py: mlp_bwd_dw beside
  * dispatch_bwd). */
 static void wait_for_exchanges(struct tsim_op_list *list) {
     int32_t product = -1; /* since the last collective */
@@ -281,7 +280,7 @@ static void walk_operators(struct walk *w, operators_fn operators, enum tsim_par
     average_lengths(w, operators, part, at, first);
 }
 
-/* Collectives that run beside the whole part are waited for together: each has the share of its time. */
+/* Gives collectives that run beside the whole part, and are waited for together, each its share of the time. */
 static void share_out(const struct walk *w, double *exposed_s) {
     double exposed_sum_s = 0, time_sum_s = 0;
     for (int32_t i = 0; i < w->n_rows; i++)
@@ -322,9 +321,10 @@ static void expose(const struct walk *w) {
     tsim_arena_release(&arena);
 }
 
-/* A graph is launched at once, in about the time of one kernel: 2.5 us and 1 ns for each of its nodes since CUDA 12.6,
- * 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line CUDA Graphs, 2024; the
- * figures are recalled). The software's time for an operator stands for it: Python calls a graph, too. */
+/* Captures the part in a graph, which is launched at once, in about the time of one kernel: 2.5 us and 1 ns for each of
+ * its nodes since CUDA 12.6, 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line
+ * CUDA Graphs, 2024; the figures are recalled). The software's time for an operator stands for it, because Python calls
+ * a graph, too. */
 static void capture(const struct walk *w, enum tsim_part part) {
     const struct tsim_software *software = w->scenario->software;
     bool is_captured = software->cuda_graphs == TSIM_GRAPHS_STEP ||
@@ -405,7 +405,7 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
             visit_backward(&w, part, n - 1 - at);
 }
 
-/* Do passes of the step go this way? */
+/* Returns whether passes of the step go this way. */
 static bool is_gone(const struct tsim_schedule_shape *shape, int way) {
     bool splits = tsim_schedule_splits_backward(shape->schedule);
     return (splits || tsim_kind_of_way(way) <= TSIM_PASS_BACKWARD) &&
@@ -418,7 +418,7 @@ struct sum {
     struct tsim_pass_cost cost;
     double stretch_s2; /* squares since the last collective */
     struct tsim_pass_builder builder;
-    double *exposed_frac; /* by row of the program: of a collective's time; arena */
+    double *exposed_frac; /* by row of the program, the exposed part of a collective's time; in the arena */
 };
 
 static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
@@ -457,7 +457,8 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     cost->host_s += row->host_s;
 }
 
-/* Converts a time to the ticks of a step; a million seconds at most, so that a few can be added to what is counted. */
+/* Converts a time to the ticks of a step, at most those of a million seconds, so that a few can be added to what is
+ * counted. */
 static tsim_tick ticks(double time_s) {
     return time_s > 0 ? (tsim_tick)llround(fmin(time_s, 1e6) / TSIM_STEP_TICK_S) : 0;
 }
@@ -506,7 +507,7 @@ static struct tsim_launch_map play_launches(const struct tsim_pass_program *prog
     return map;
 }
 
-/* The program is in the arena. */
+/* Returns the cost of a part, whose program is in the arena. */
 static struct tsim_pass_cost part_cost(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                        const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                        enum tsim_part part, int way, struct tsim_part_launches *launches,
@@ -619,7 +620,8 @@ static void go_through(const struct tsim_pass_costs *costs, int way, enum tsim_p
         tsim_launch_map_apply(&launches->map, times / launches->n_layers, at);
 }
 
-/* Layers of one kind in a row at a time; where all are, as in a part of a list of them, the model is not asked. */
+/* Goes through layers of one kind in a row at a time. If all are of one kind, as in a part of a list of them, the model
+ * is not asked. */
 static void go_through_layers(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts,
                               int64_t first_layer, tsim_tick at[TSIM_N_OF_PASS]) {
     int n_kinds = 0;
@@ -644,7 +646,7 @@ static void go_through_layers(const struct tsim_pass_costs *costs, int way, cons
     }
 }
 
-/* The length of the pass, whose kernels wait for their launches. */
+/* Returns the length of the pass, whose kernels wait for their launches. */
 static double launched_s(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts,
                          int64_t first_layer) {
     tsim_tick at[TSIM_N_OF_PASS] = {0, 0};
