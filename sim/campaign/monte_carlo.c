@@ -31,7 +31,8 @@ static void take(void *context, double begin_s, double end_s, int loss, double a
     tsim_energy_meter_take(&all->carbon, begin_s, end_s, loss, amount);
 }
 
-/* False: one of them does not come to an end. `energy`: where it is metered; NULL: not. */
+/* Plays all replications; returns false if one of them does not come to an end. `energy` is the meter, or NULL if it is
+ * not metered. */
 static bool replicate(struct tsim_arena *arena, const struct tsim_campaign_job *job, int64_t n,
                       const struct tsim_energy_spec *energy, struct statistics *all) {
     *all = (struct statistics){.n = n,

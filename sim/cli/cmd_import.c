@@ -88,7 +88,7 @@ static enum tsim_status take_words(const struct tsim_arguments *arguments, struc
     return TSIM_OK;
 }
 
-/* False after a message: options that say the same thing twice, or that the format has no use for. */
+/* Returns false, after a message, if options give the same thing twice, or if the format has no use for them. */
 static bool are_words_good(const struct tsim_arguments *arguments, const struct tsim_import_format *format) {
     static const enum tsim_option WORDS[] = {TSIM_OPTION_MODEL, TSIM_OPTION_HF, TSIM_OPTION_NODE, TSIM_OPTION_NODES,
                                              TSIM_OPTION_GPUS};

@@ -225,7 +225,7 @@ enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalog
     return folder ? list_ids(arena, folder, kind, ids, n_ids, diags) : TSIM_ERR_IO;
 }
 
-/* Does the text go on as the word does, whatever separates their letters and digits? */
+/* Returns whether the text goes on as the word does, whatever separates their letters and digits. */
 static bool goes_on_as(const char *text, const char *word) {
     for (;; text++, word++) {
         while (*text && !isalnum((unsigned char)*text))

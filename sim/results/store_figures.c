@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Has the table this column, and is it new in that version (0: whichever)? */
+/* Returns whether the table has this column, and it is new in that version (0: in any). */
 static bool is_in(const struct tsim_outcome_column *column, enum tsim_store_table table, int version) {
     return (table == TSIM_STORE_POINTS || column->is_in_runs) && (version == 0 || column->version == version);
 }

@@ -32,7 +32,7 @@ static double least_s(const struct tsim_scenario *sc, const struct tsim_pass_cos
     return longer_s(sc, pass->time_s - pass->host_excess_s, pass->host_s) - beside_s(sc, pass);
 }
 
-/* Do stages wait for each other's first and last passes in every step? */
+/* Returns whether stages wait for each other's first and last passes in every step. */
 static bool fills_and_drains(const struct tsim_schedule_shape *shape) {
     return !tsim_schedule_splits_backward(shape->schedule) && !tsim_is_asynchronous(shape->schedule);
 }

@@ -181,7 +181,7 @@ static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
     return true;
 }
 
-/* Do passes of the stage have collectives along the axis that run beside their kernels? */
+/* Returns whether passes of the stage have collectives along the axis that run beside their kernels. */
 static bool has_beside(const struct tsim_stage_group *group, int axis) {
     const struct tsim_pass_programs *programs = group->stage_plan->programs;
     bool has = false;
@@ -560,7 +560,8 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         tsim_communicator_ended(&group->communicators[axis], end);
 }
 
-/* Finds the replicas that are simulated for others. If exchanges of experts are folded, too, the first stands for all. */
+/* Finds the replicas that are simulated for others. If exchanges of experts are folded, too, the first stands for
+ * all. */
 static const int32_t *find_stand_ins(const struct step_run *run, struct tsim_arena *arena) {
     const struct tsim_step_plan *plan = run->plan;
     int32_t n = (int32_t)plan->scenario->parallelism.data, n_each = plan->n_exchanging,

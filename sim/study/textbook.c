@@ -289,7 +289,7 @@ static enum tsim_status figure_value(const struct expression *e, const char *con
     return TSIM_OK;
 }
 
-/* Does the operator's name, "norm 1 (forward)", end as asked for: wholly, or "(forward)"? */
+/* Returns whether the operator's name, "norm 1 (forward)", ends as asked for: wholly, or in "(forward)". */
 static bool is_meant(const char *name, const char *which) {
     size_t length = strlen(name), end = strlen(which);
     return strcmp(name, which) == 0 || (which[0] == '(' && length > end && strcmp(name + length - end, which) == 0);

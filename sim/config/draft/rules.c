@@ -253,7 +253,7 @@ static void check_simulation(const struct check *c) {
 
 /* ---- the machine ---- */
 
-/* False when the number of accelerators itself is wrong. */
+/* Returns false if the number of accelerators itself is wrong. */
 static bool check_cluster(const struct check *c) {
     const struct tsim_cluster_spec *cluster = &c->sc->cluster;
     const struct tsim_node *node = cluster->node;
@@ -919,7 +919,7 @@ static bool check_pairs(const struct check *c) {
     return false;
 }
 
-/* False when no list says otherwise and the layers do not split. */
+/* Returns false if no list gives the layers and they do not split. */
 static bool check_layers(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t layers = c->sc->model->layers;
@@ -1214,7 +1214,7 @@ static void check_effects(const struct check *c) {
                            "this has no effect, because zero is 0");
 }
 
-/* False when the number of accelerators is wrong. */
+/* Returns false if the number of accelerators is wrong. */
 static bool check_job(const struct check *c) {
     check_name(c);
     if (!check_listed_model(c))

@@ -39,7 +39,8 @@ struct key_table {
     size_t n_slots; /* a power of two; 0: a mapping that is scanned */
 };
 
-/* Returns the value of `event` and of the events that belong to it; NULL when reading cannot go on (a diag says why). */
+/* Returns the value of `event` and of the events that belong to it; NULL when reading cannot go on (a diag says
+ * why). */
 static const struct tsim_value *build_value(struct builder *b, const yaml_event_t *event, int depth);
 
 /* ---- mistakes ---- */
@@ -267,7 +268,7 @@ static int line_of_key(struct builder *b, struct key_table *table, size_t bottom
     return 0;
 }
 
-/* Is the key one that we take? */
+/* Returns whether the key is one that we take. */
 static bool check_key(struct builder *b, struct key_table *table, const struct tsim_value *key,
                       const yaml_event_t *event, size_t bottom) {
     char message[160];

@@ -312,7 +312,7 @@ static int64_t visible_devices(const char *text) {
     return n;
 }
 
-/* Does the script, or a program that it names, start a process for each accelerator? */
+/* Returns whether the script, or a program that it names, starts a process for each accelerator. */
 static bool starts_several(struct tsim_recipe *r) {
     static const char *const LAUNCHERS[] = {"torchrun", "torch.distributed", "deepspeed", "accelerate", "srun",
                                             "mpirun",   "llamafactory",      "nproc",     "launch"};

@@ -436,7 +436,8 @@ static void add_lines(struct tsim_arena *arena, struct launch_lines *lines, cons
     }
 }
 
-/* Is there such a line, or (`length` is not 0) one whose first `length` characters are the same option? */
+/* Returns whether there is such a line, or (if `length` is not 0) one whose first `length` characters are the same
+ * option. */
 static bool has_line(const struct launch_lines *lines, const char *line, size_t length) {
     for (size_t i = 0; i < lines->n; i++)
         if (length == 0 ? strcmp(lines->items[i], line) == 0

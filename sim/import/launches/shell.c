@@ -702,7 +702,7 @@ static void on_if(struct reader *r, enum frame_kind kind) {
     r->in_condition = true;
 }
 
-/* True when `word` was a keyword. */
+/* Returns whether `word` was a keyword. */
 static bool keyword(struct reader *r, const char *word) {
     static const char *const PASSED[] = {"{", "}", "time", "exec", "!", "env", NULL}, *const DECLARING[] = {
                                                                                           "export",   "local",

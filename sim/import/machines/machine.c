@@ -24,7 +24,7 @@ static int sm_of(const struct tsim_accelerator *part) {
     return (int)lround(10 * part->compute_capability);
 }
 
-/* True of parts of the maker whose kind of file this is, with links or as a card, as it shows. */
+/* Returns whether the part is of the maker whose kind of file this is, with links or as a card, as the file shows. */
 static bool is_kind(const struct tsim_accelerator *part, const struct tsim_imported_machine *m) {
     const struct tsim_known_as *known = part->known_as;
     if (m->gcn || known->gfx)

@@ -79,14 +79,15 @@ static const char *short_text(struct tsim_arena *arena, const char *text) {
     return tsim_text_cut_short(arena, text, VALUE_COLUMNS);
 }
 
-/* True of what is told elsewhere, or is not an input of the simulation. */
+/* Returns whether the path is told elsewhere, or is not an input of the simulation. */
 static bool is_told(const char *path) {
     size_t length = strlen(path);
     return TSIM_IS_ONE_OF(path, "name", "description", "measured", "schema", "derived") ||
            (length > 7 && strcmp(path + length - 7, ".source") == 0);
 }
 
-/* Has keys of its own, and is not one value with its source; nothing passes for an empty one. */
+/* Returns whether the value has keys of its own, and is not one value with its source; nothing counts as an empty
+ * one. */
 static bool is_section(const struct tsim_value *value) {
     return !value || (value->kind == TSIM_VALUE_MAPPING && !tsim_value_find(value, "value"));
 }

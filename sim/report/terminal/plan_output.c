@@ -332,7 +332,7 @@ static void add_trillion_price(struct tsim_text_table *table, const struct tsim_
     tsim_text_table_add(table, megawatt_hours_text(plan->price.energy_j * each * TRILLION, text, sizeof text));
 }
 
-/* Are the limits on days and rent still kept when the step takes as long as the end of its interval? */
+/* Prints whether the limits on days and rent are still kept when the step takes as long as the end of its interval. */
 static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plan,
                         size_t number, const struct tsim_style *style, FILE *out) {
     const struct tsim_ranking *ranking = &output->search->ranking;

@@ -85,8 +85,8 @@ static void account_pass_wait(struct tsim_stage_group *group, int32_t index, int
         group->totals[TSIM_TOTAL_PIPELINE] += until - under_way;
 }
 
-/* Counts what chance has added to this pass: passes are priced by their kind, without it. Where its kernels were played,
- * they say what that was: those of a segment are not exactly its share of the pass. */
+/* Counts what chance has added to this pass: passes are priced by their kind, without it. Where its kernels were
+ * played, they say what that was: those of a segment are not exactly its share of the pass. */
 static void account_noise(struct tsim_stage_group *group, int32_t index, int32_t segment) {
     struct tsim_pass_cost mean, own;
     tsim_stage_group_pass_cost(group, tsim_stage_group_item(group, index), segment,
@@ -247,13 +247,14 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
     TSIM_BUG("label %lld", (long long)label);
 }
 
-/* Has the data-parallel group's stream done anything since? */
+/* Returns whether the data-parallel group's stream has done anything since. */
 static bool data_was_beside(const struct tsim_stage_group *group, tsim_tick from) {
     int32_t stream = group->streams[TSIM_STREAM_DATA];
     return stream >= 0 && (group->go_end > from || !tsim_engine_waits(group->engine, stream));
 }
 
-/* Tells what took time from kernels since: a collective of their pass, else those of the data-parallel group, else copies. */
+/* Tells what took time from kernels since: a collective of their pass, else those of the data-parallel group, else
+ * copies. */
 static int slowed_by(const struct tsim_stage_group *group, tsim_tick from) {
     enum tsim_axis axis = !group->plays_pass      ? TSIM_N_AXES
                           : group->run.waited_for ? group->run.waited_for->axis

@@ -11,7 +11,7 @@ struct sums {
     double time_s;
 };
 
-/* True if it is the busiest of its sort so far; it stands for so many. */
+/* Adds a link, which stands for several; returns true if it is the busiest of its sort so far. */
 static bool add_link(struct sums *sums, int32_t sort, double bytes, double capacity_bytes_per_s, int32_t multiplicity) {
     struct tsim_link_utilization *use = &sums->link_utilizations[sort];
     double frac = sums->time_s > 0 ? bytes / (capacity_bytes_per_s * sums->time_s) : 0;

@@ -134,8 +134,8 @@ static void add(struct tsim_peak_demand *most, double units_per_s) {
     most->n_streams += units_per_s > 0;
 }
 
-/* Is one collective of the stage's passes over before another begins? Else some stand among kernels beside which others
- * run. */
+/* Returns whether each collective of the stage's passes ends before another begins. Else some stand among kernels
+ * beside which others run. */
 static bool follow_one_another(const struct tsim_pass_programs *programs) {
     for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];

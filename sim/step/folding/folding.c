@@ -202,7 +202,7 @@ static bool may_be_short(const struct tsim_topology *topology, const struct tsim
     return may;
 }
 
-/* Does every switch, socket and NIC of a node have as many ranks? */
+/* Returns whether every switch, socket and NIC of a node has equally many ranks. */
 static bool nodes_are_even(const struct tsim_cluster *cluster) {
     int64_t ranks = cluster->accelerators_per_node, per_switch = cluster->node->accelerators_per_switch,
             per_socket = cluster->node->accelerators_per_socket;

@@ -175,7 +175,8 @@ static enum tsim_status add_row(struct study *study, int64_t count) {
     return fill_choice(study, &study->rows[i], &study->choices[i]);
 }
 
-/* Does the curve end with the last row: it is below the limit, or it does not run though others did? */
+/* Returns whether the curve ends with the last row, because it is below the limit, or does not run though others
+ * did. */
 static bool is_end(const struct study *study) {
     const struct tsim_scale_row *reference = study->rows, *last = &study->rows[study->n_rows - 1];
     while (reference < last && !is_ok(reference))

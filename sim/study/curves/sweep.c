@@ -184,7 +184,7 @@ enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t positi
 
 /* ---- mistakes in values ---- */
 
-/* True of what is wrong with a value whatever the others are. */
+/* Returns whether the diagnostic is about a value that is wrong whatever the others are. */
 static bool is_mistake(const struct tsim_diag *diag) {
     return !diag->is_warning && (diag->status == TSIM_ERR_SYNTAX || diag->status == TSIM_ERR_SCHEMA ||
                                  diag->status == TSIM_ERR_UNIT || diag->status == TSIM_ERR_REFERENCE);
@@ -434,7 +434,8 @@ struct keeper {
     double started_s, committed_s, interrupted_s;
 };
 
-/* False: none came for so long (below a second), or (*is_over) none will come. */
+/* Takes a finished point; returns false if none has come for that long (below a second), or (*is_over) none will
+ * come. */
 static bool take_finished(struct job *job, double patience_s, struct finished *finished, bool *is_over) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);

@@ -210,7 +210,7 @@ static double chance_of_outside(int32_t n, int32_t n_outside) {
     return 1 - fewer;
 }
 
-/* Does a group of which so many runs are inside look as 90 % do? See the header. */
+/* Returns whether a group of which so many runs are inside looks as 90 % do (see the header). */
 static bool looks_right(int32_t n, int32_t n_inside) {
     return n_inside >= LEAST_INSIDE * n || chance_of_outside(n, n - n_inside) > UNLIKELY * (1 + 1e-9);
 }

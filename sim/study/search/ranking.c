@@ -12,7 +12,7 @@ static void explain_unknown(struct tsim_diag *diag, const char *near) {
 
 static const char NO_GOAL[] = "more or less of it is neither better nor worse";
 
-/* Is it a figure that can be ranked by? */
+/* Finds a figure by which points can be ranked; returns false if there is none of that name. */
 static bool find(const char *name, enum tsim_outcome_figure *figure, const char **near, const char **why) {
     *near = NULL;
     if (!tsim_outcome_find(name, figure, near)) {

@@ -47,7 +47,7 @@ static bool is_same(const char *a, const char *b) {
     return a && b && strcmp(a, b) == 0;
 }
 
-/* Is it one input of one part that both sides have? Then it cannot be off for one alone. */
+/* Returns whether it is one input of one part that both sides have, so that it cannot be off for one alone. */
 static bool is_shared(const struct tsim_scenario *a, const struct tsim_scenario *b, const struct tsim_sensitivity *of_a,
                       const struct tsim_sensitivity *of_b) {
     const struct tsim_node *node_a = a->cluster.node, *node_b = b->cluster.node;
