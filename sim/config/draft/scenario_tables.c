@@ -845,8 +845,8 @@ static const struct tsim_key SCENARIO_KEYS[] = {
      .help = "letters, digits, '-', '_', '.'"},
     {.key = "description", .kind = TSIM_KEY_STRING, .offset = AT(scenario.description), .help = "free text"},
     {CUSTOM_KEY("extends", read_extends, NULL, "another scenario, id or path, to take over keys from")},
-    {CUSTOM_KEY("model", read_model, write_model, "id, path or mapping: the network to train; a mapping with the sizes of a model of the catalogue, and without "
-                "kind and schema, takes from it what it leaves out"), .is_required = true},
+    {CUSTOM_KEY("model", read_model, write_model, "id, path or mapping: the network to train; a mapping with the name and the sizes of a model of the catalogue, and "
+                "without kind and schema, takes from it what it leaves out"), .is_required = true},
     {SECTION_KEY("cluster", &CLUSTER, "the machine: node, nodes, fabric"), .is_required = true},
     {CUSTOM_KEY("software", read_software, write_software,
                 "id, path or mapping: what the framework does; default: " DEFAULT_SOFTWARE

@@ -1,12 +1,11 @@
 #include "config/files/known_sizes.h"
 
-#include "base/file_bytes.h"
 #include "config/files/catalogue_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILE_BYTES = 1 << 20, N_SIZES = 10 };
+enum { N_SIZES = 10 };
 
 /* Returns the number at a path; `other` if nothing is there, -1 if it is no plain number. */
 static long long number_at(const struct tsim_value *mapping, const char *path, long long other) {
@@ -41,48 +40,6 @@ static bool find_sizes(const struct tsim_value *m, long long sizes[N_SIZES]) {
     return true;
 }
 
-/* Most files need not be parsed: a model's width stands in a line of its own. */
-static bool has_width(struct tsim_arena *arena, const char *id, long long hidden) {
-    const char *file = tsim_catalogue_file(arena, TSIM_CATALOGUE_MODELS, id);
-    struct tsim_diags unheard;
-    struct tsim_file_bytes bytes;
-    bool has = false;
-    tsim_diags_init(&unheard);
-    if (file && tsim_file_read(arena, file, MOST_FILE_BYTES, "a model's file", &bytes, &unheard) == TSIM_OK) {
-        has = tsim_bytes_have(bytes.text, bytes.size, tsim_arena_printf(arena, "\nhidden: %lld\n", hidden));
-        tsim_heap_free(bytes.text);
-    }
-    tsim_diags_release(&unheard);
-    return has;
-}
-
-/* Returns the catalogue's only model of these sizes; NULL: none, or several. */
-static const struct tsim_value *find_model(struct tsim_reader *reader, const struct tsim_value *at, const char *path,
-                                           const long long sizes[N_SIZES], const char **id) {
-    struct tsim_diags unheard;
-    const struct tsim_value *only = NULL;
-    const char *const *ids;
-    size_t n_ids = 0, n_found = 0;
-    tsim_diags_init(&unheard);
-    if (tsim_catalogue_list(reader->arena, TSIM_CATALOGUE_MODELS, &ids, &n_ids, &unheard) != TSIM_OK)
-        n_ids = 0;
-    for (size_t i = 0; i < n_ids; i++) {
-        long long other[N_SIZES];
-        const struct tsim_value *model =
-            has_width(reader->arena, ids[i], sizes[1])
-                ? tsim_catalogue_resolve(reader, TSIM_CATALOGUE_MODELS,
-                                         tsim_value_new_scalar(reader->arena, at, ids[i]), path)
-                : NULL;
-        if (!model || !find_sizes(model, other) || memcmp(sizes, other, sizeof other) != 0)
-            continue;
-        only = model;
-        *id = ids[i];
-        n_found++;
-    }
-    tsim_diags_release(&unheard);
-    return n_found == 1 ? only : NULL;
-}
-
 static const struct tsim_key *find_key(const struct tsim_table *table, const char *name) {
     for (size_t i = 0; table && i < table->n_keys; i++)
         if (strcmp(table->keys[i].key, name) == 0)
@@ -111,24 +68,28 @@ static const char *name_missing(struct tsim_arena *arena, const struct tsim_tabl
 
 const struct tsim_value *tsim_model_completed(struct tsim_reader *reader, const struct tsim_value *mapping,
                                               const char *path) {
-    long long sizes[N_SIZES];
-    const char *id = NULL;
-    if (!mapping || mapping->kind != TSIM_VALUE_MAPPING || tsim_value_find(mapping, "extends") ||
-        tsim_value_find(mapping, "schema") || tsim_value_find(mapping, "kind") || !find_sizes(mapping, sizes))
-        return mapping;
-    const struct tsim_value *known = find_model(reader, mapping, path, sizes, &id);
-    if (!known)
-        return mapping;
     static const char *const NOT_TAKEN[] = {"schema", "name", "source", "kind", "kv_heads", "head_dim", "ffn_hidden"};
+    long long own[N_SIZES], sizes[N_SIZES];
+    if (!mapping || mapping->kind != TSIM_VALUE_MAPPING || tsim_value_find(mapping, "extends") ||
+        tsim_value_find(mapping, "schema") || tsim_value_find(mapping, "kind") || !find_sizes(mapping, own))
+        return mapping;
+    const struct tsim_value *name = tsim_value_find(mapping, "name");
+    if (!name || name->kind != TSIM_VALUE_SCALAR ||
+        !tsim_catalogue_file(reader->arena, TSIM_CATALOGUE_MODELS, name->text))
+        return mapping;
+    const struct tsim_value *known = tsim_catalogue_resolve(reader, TSIM_CATALOGUE_MODELS, name, path);
+    if (!known || !find_sizes(known, sizes) || memcmp(own, sizes, sizeof sizes) != 0)
+        return mapping;
     for (size_t i = 0; i < sizeof NOT_TAKEN / sizeof NOT_TAKEN[0]; i++)
         known = tsim_value_without(reader->arena, known, NOT_TAKEN[i]);
     const char *missing = name_missing(reader->arena, &tsim_model_table, known, mapping, "", "");
     if (!*missing)
         return mapping;
-    tsim_diag_hint(tsim_value_warning(reader->diags, mapping, path,
-                                      "these are the sizes of %.40s, and what it has and this leaves out is taken from "
-                                      "it: %.200s",
-                                      id, missing),
-                   "model: %.40s; or write these keys as they are here", id);
+    tsim_diag_hint(
+        tsim_value_warning(reader->diags, mapping, path,
+                           "this has the name and the sizes of %.40s, and what that has and this leaves out is "
+                           "taken from it: %.200s",
+                           name->text, missing),
+        "model: %.40s; or another name, or these keys as they are here", name->text);
     return tsim_value_merge(reader->arena, known, mapping);
 }
