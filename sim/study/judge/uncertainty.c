@@ -206,7 +206,9 @@ static const char *reason_of(struct tsim_arena *arena, enum tsim_error_part part
     case TSIM_ERROR_SOFTWARE:
         return tsim_arena_printf(arena, "%s of %s with %.60s", few, plural_of(t->model), t->software);
     case TSIM_ERROR_SPLITS:
-        return tsim_arena_printf(arena, "%s with %.60s split by %s", few, t->software, t->splits);
+        return strcmp(t->splits, "data") == 0
+                   ? tsim_arena_printf(arena, "%s with %.60s that does not split the model", few, t->software)
+                   : tsim_arena_printf(arena, "%s with %.60s split by %s", few, t->software, t->splits);
     case TSIM_ERROR_KIND:
         return tsim_arena_printf(arena, "%s of %s", few, plural_of(t->model));
     case TSIM_ERROR_MODEL:
