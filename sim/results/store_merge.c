@@ -32,7 +32,7 @@ static enum tsim_status check_versions(struct tsim_arena *arena, const struct ts
             *versions = (struct versions){tsim_arena_strdup(arena, version), store->file};
         } else if (strcmp(versions->version, version) != 0) {
             tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = store->file}, NULL,
-                                            "its points are of tsim %.40s, those of %.120s of tsim %.40s", version,
+                                            "its points come from tsim %.40s, those of %.120s from tsim %.40s", version,
                                             versions->file, versions->version),
                            "versions are not mixed in one table: run the sweep again with one of them");
             status = TSIM_ERR_INFEASIBLE;

@@ -385,7 +385,7 @@ static const struct tsim_key CLUSTER_KEYS[] = {
     {CUSTOM_KEY("degraded", tsim_degraded_read, tsim_degraded_write, "links that are slower than their kind: a list"),
      .described_by = &tsim_degraded_table},
     {CUSTOM_KEY("background", tsim_background_read, tsim_background_write,
-                "traffic of others on the NICs (another job, a checkpoint): a list"),
+                "foreign traffic on the NICs (another job, a checkpoint): a list"),
      .described_by = &tsim_background_table},
 };
 TSIM_TABLE(CLUSTER, CLUSTER_KEYS, false);
@@ -495,7 +495,7 @@ static const struct tsim_key GENERATION_KEYS[] = {
                   "tokens of a sample's prompt; the rest of the sample is generated; default: 256"),
      .is_positive = true, .min = 1, .max = 1e9, .is_omitted_when_zero = true},
     GENERATION_KEY(samples_per_prompt, 1e5, "responses to each prompt, which is read once for all of them; default: 16, or the largest factor of 16 that divides rollouts"),
-    GENERATION_KEY(max_sequences, 1e6, "sequences that an engine generates at once, if its cache holds so many; default: 256"),
+    GENERATION_KEY(max_sequences, 1e6, "the most sequences that an engine generates at once, if its cache holds them; default: 256"),
     {QUANTITY_KEY("memory", TSIM_FRACTION, scenario.generation.memory_frac,
                   "share of the accelerator's memory that weights and KV cache may fill; default: 60 %, or 90 % on nodes that only generate"),
      .is_positive = true, .max = 1, .is_omitted_when_zero = true},
@@ -595,11 +595,11 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
     {INT_KEY("virtual_pipeline", scenario.parallelism.virtual_pipeline, 1e5, "model chunks per pipeline stage"),
      .default_text = "1", .is_positive = true},
     {CUSTOM_KEY("layers_per_stage", read_layers, write_layers,
-                "auto, balance (as fast as each other, and fitting), or a list over stages (chunks in model order)")},
+                "auto, balance (stages that fit and are equally fast), or a list over stages (chunks in model order)")},
     {INT_KEY("context", scenario.parallelism.context, 1e6, "accelerators that share each sequence"),
      .default_text = "1", .is_positive = true},
     ENUM_KEY("context_exchange", scenario.parallelism.context_exchange, tsim_context_exchange_words, NULL,
-             "ring, all-gather (of keys and values), or all-to-all (Ulysses): how these exchange what attention needs; "
+             "how the ranks of a sequence exchange what attention needs: ring, all-gather (of keys and values), or all-to-all (Ulysses); "
              "default: the software's (defaults)"),
     {INT_KEY("expert", scenario.parallelism.expert, 1e6, "accelerators that share the experts"),
      .default_text = "1", .is_positive = true},
@@ -608,7 +608,7 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
     {INT_KEY("data", data, 1e10, "model replicas; auto: what is left of the cluster"), .words = AUTO, .default_text = "auto"},
     {.key = "sequence", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.sequence),
      .help = "sequence parallelism over the tensor ranks; default: the software's (defaults), true where it has it and says nothing"},
-    {INT_KEY("zero", zero, 3, "what data-parallel ranks share out: 1 optimizer state, 2 gradients, 3 weights as well; "
+    {INT_KEY("zero", zero, 3, "what data-parallel ranks shard: 1 optimizer state, 2 gradients, 3 weights as well; "
              "default: the software's (defaults), 1 where it has none")},
     {INT_KEY("prefetch", scenario.parallelism.prefetch, 1e5, "ZeRO-3: units (software.gather_unit) gathered ahead of the one that runs"),
      .default_text = "1"},

@@ -353,7 +353,7 @@ static const struct tsim_key FABRIC_KEYS[] = {
     {.key = "topology", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, topology), .words = TOPOLOGIES,
      .default_text = "crossbar", .help = "how the ports are joined"},
     {.key = "routing", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, routing), .words = ROUTINGS,
-     .default_text = "ecmp", .help = "one of the equal paths by hash of the pair, or all of them evenly (dragonfly: by way of others, too)"},
+     .default_text = "ecmp", .help = "one of the equal paths by a hash of the pair, or all of them evenly (dragonfly: also through other groups)"},
     {.key = "tiers", .kind = TSIM_KEY_CUSTOM, .read = read_tiers, .write = write_tiers,
      .help = "fat tree, from below: list of {ports, oversubscription}; above the last all meet"},
     {.key = "rails", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, rails), .default_text = "false",

@@ -453,7 +453,7 @@ static enum tsim_status build_graph(struct reading *r) {
     if (r->names_dimensions)
         tsim_diag_hint(tsim_diags_warning(r->diags, place(r), "",
                                           "involved_dim names dimensions of a simulator's network, which is not read"),
-                       "collectives without pg_name are taken as of all ranks");
+                       "collectives without pg_name are taken as those of all ranks");
     return find_cycle(r);
 }
 
