@@ -34,8 +34,8 @@ static void put_ramp(struct tsim_gpt *g, const struct tsim_setting *ramp) {
             return;
         }
     }
-    for (size_t i = 0; i < 3; i++)
-        tsim_recipe_put_int(g->r, PATHS[i], ramp, numbers[i]);
+    for (size_t i = 0; i < 3 && numbers[0] != tsim_recipe_int(g->r, "global_batch_size", 1, MOST_SAMPLES, 0); i++)
+        tsim_recipe_put_int(g->r, PATHS[i], ramp, numbers[i]); /* none where the first batch is the whole already */
 }
 
 struct step {

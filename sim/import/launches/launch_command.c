@@ -321,16 +321,28 @@ static size_t score(struct reading *g, const struct words *w) {
     return n;
 }
 
-/* Reads the last of the commands that have most of the telling arguments; where none has any, all that was assigned. */
+static bool has_program(const struct words *w) {
+    for (size_t i = 0; i < w->n; i++)
+        if (is_program(w, i))
+            return true;
+    return false;
+}
+
+/* Reads the last of the commands that have most of the telling arguments; where none has any, all that was assigned, else a
+ * command that is only printed. */
 static bool read_script(struct reading *g, const struct tsim_shell_script *script) {
     struct words w = {NULL, 0, 0};
-    size_t best = script->n_commands, most = 0;
+    size_t best = script->n_commands, shown = best, most = 0;
     for (size_t i = 0; i < script->n_commands; i++) {
         const struct tsim_shell_command *command = &script->commands[i];
         bool is_slurm = command->n_words > 0 && strcmp(command->words[0].text, "sbatch") == 0;
         bool is_shown = command->n_words > 0 && strcmp(command->words[0].text, "echo") == 0;
         split_all(g, command->words, command->n_words, &w);
-        size_t points = is_shown ? 0 : score(g, &w);
+        size_t points = score(g, &w);
+        if (is_shown) {
+            shown = points > 0 && has_program(&w) ? i : shown;
+            continue;
+        }
         if (is_slurm && points == 0)
             add_words(g, &w, w.n);
         if (points > 0 && points >= most)
@@ -341,6 +353,13 @@ static bool read_script(struct reading *g, const struct tsim_shell_script *scrip
     } else {
         split_all(g, script->assigned, script->n_assigned, &w);
         most = score(g, &w);
+    }
+    if (most == 0 && shown < script->n_commands) {
+        const struct tsim_shell_command *command = &script->commands[shown];
+        split_all(g, command->words + 1, command->n_words - 1, &w);
+        most = score(g, &w);
+        tsim_value_warning(g->r->diags, value_at(g, command->words[0].start, "echo"), "",
+                           "the command is only printed; it is read as if it were run");
     }
     if (most > 0) {
         size_t n_launcher = end_of_launcher(g, &w);

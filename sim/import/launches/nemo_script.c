@@ -147,19 +147,38 @@ static void set_precision(struct reading *g, const struct tsim_python_value *v) 
 }
 
 /* The first row that fits a name says what it means where it is no argument. */
-enum meaning { SAYS_TYPES, IS_BUILT, IS_PART, IS_ELSEWHERE, IS_CLASS, IS_ARGUMENT, N_MEANINGS, SETS = N_MEANINGS };
+enum meaning {
+    SAYS_TYPES,
+    IS_TUNED,
+    IS_BUILT,
+    IS_PART,
+    IS_ELSEWHERE,
+    IS_CLASS,
+    IS_ARGUMENT,
+    N_MEANINGS,
+    SETS = N_MEANINGS
+};
 static enum meaning meaning_of(const char *name) {
     static const struct tsim_setting_class NAMES[N_MEANINGS] = {
         [SAYS_TYPES] = NOTHING("trainer.plugins._call"),
+        [IS_TUNED] = NOTHING("performance_mode"),
         [IS_BUILT] = NOTHING("data._call trainer._call model._call trainer.strategy._call"),
         [IS_PART] = NOTHING("data trainer model peft trainer.strategy"),
         [IS_ELSEWHERE] =
             NOTHING("data.*._* log.* resume.* trainer.callbacks* *\\[* dir name peft_scheme packed_sequence "
-                    "performance_mode packing"),
+                    "packing"),
         [IS_CLASS] = NOTHING("*._0"), /* run.Config(llm.Llama3Config8B) */
         [IS_ARGUMENT] = NOTHING("_* *._*")};
     const struct tsim_setting_class *row = tsim_setting_class_of(name, NULL, NAMES, N_MEANINGS);
     return row ? (enum meaning)(row - NAMES) : SETS;
+}
+
+/* performance_mode changes degrees and overlaps in each recipe's own way. */
+static void check_tuned(struct reading *g, const struct tsim_value *value) {
+    if (!tsim_value_is_off(value))
+        tsim_diag_hint(tsim_value_error(g->r->diags, TSIM_ERR_INFEASIBLE, value, "performance_mode",
+                                        "what it changes in the recipe is in NeMo's code, not here"),
+                       "leave it out, and set what it changes: recipe.trainer.strategy.tensor_model_parallel_size = 8");
 }
 
 static void take_python(struct reading *g, const struct tsim_python *p, const struct recipe *recipe) {
@@ -183,6 +202,8 @@ static void take_python(struct reading *g, const struct tsim_python *p, const st
                                             meaning == IS_PART ? rest : part,
                                             "what '%.60s' puts in place of the recipe's is not known", v->text),
                            "write what it sets as keywords of run.Config, or leave it out and say it with --set");
+        else if (meaning == IS_TUNED)
+            check_tuned(g, place(g, v));
         else if (meaning == SAYS_TYPES && !strstr(v->text, "Config"))
             set_precision(g, v);
         else if (meaning == IS_CLASS)
@@ -301,15 +322,18 @@ static const struct tsim_value *file_of(struct reading *g, const char *config) {
     return NULL;
 }
 
-/* Sets what the arguments of "llama3_8b(num_nodes=2, name='x')" say. */
-static void set_arguments(struct reading *g, const char *text, const struct tsim_python_value *at) {
+/* Sets what arguments like those of "llama3_8b(num_nodes=2,name='x')" say. */
+static void set_arguments(struct reading *g, const char *text, const struct tsim_value *at) {
     while (*text && *text != ')') {
-        text += strspn(text, " (,");
+        text += strspn(text, "(,");
         const size_t n = strcspn(text, "=,)"), n_value = text[n] == '=' ? strcspn(text + n + 1, ",)") : 0;
-        const char *path = argument_of(tsim_arena_strndup(g->r->arena, text, n));
+        const char *name = tsim_arena_strndup(g->r->arena, text, n), *path = argument_of(name);
+        const struct tsim_value *value =
+            tsim_value_new_scalar(g->r->arena, at, tsim_arena_strndup(g->r->arena, text + n + (n_value > 0), n_value));
         if (path && n_value > 0)
-            set(g, path,
-                tsim_recipe_scalar(g->r, at->line, at->column, tsim_arena_strndup(g->r->arena, text + n + 1, n_value)));
+            set(g, path, value);
+        else if (n_value > 0 && meaning_of(name) == IS_TUNED)
+            check_tuned(g, value);
         text += n + (n_value > 0 ? n_value + 1 : text[n] == '=');
     }
 }
@@ -330,13 +354,15 @@ static enum tsim_status factory_job(struct reading *g, struct tsim_recipe *words
     const struct tsim_value *all = recipe_of(g, &recipe, adapts, model);
     if (!all)
         return TSIM_ERR_REFERENCE;
-    set_arguments(g, text + length, at);
+    set_arguments(g, text + length, value); /* those behind a blank are words of their own */
     for (size_t i = 0; i < words->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
         const struct tsim_setting *s = &words->settings[i];
         if (s->lost && tsim_may_change_run(s->key))
             tsim_setting_int(words, s, 0, 0); /* says what is empty in the script */
         else if (strchr(s->key, '.') && strncmp(s->key, "launcher.", 9) != 0)
             set(g, s->key, s->value);
+        else if (s->value->kind == TSIM_VALUE_SCALAR)
+            set_arguments(g, tsim_arena_printf(g->r->arena, "%s=%s", s->key, s->value->text), s->value);
     }
     *root = merged(g, all, g->overrides);
     *root = adapts ? with_adapter(g, *root, &recipe) : *root;
