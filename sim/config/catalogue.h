@@ -325,7 +325,7 @@ enum tsim_stationary { TSIM_STATIONARY_NONE, TSIM_STATIONARY_WEIGHTS, TSIM_STATI
 enum tsim_generation { TSIM_VOLTA, TSIM_AMPERE, TSIM_HOPPER, TSIM_BLACKWELL, TSIM_N_GENERATIONS };
 
 /* Generations of flash attention that an accelerator has rates for. */
-enum tsim_flash { TSIM_FLASH1, TSIM_FLASH2, TSIM_FLASH3, TSIM_FLASH_CUDNN, TSIM_N_FLASH };
+enum tsim_flash { TSIM_FLASH1, TSIM_FLASH2, TSIM_FLASH3, TSIM_FLASH_CUDNN, TSIM_FLASH_SPLASH, TSIM_N_FLASH };
 
 struct tsim_accelerator {
     const char *name, *vendor, *source;
@@ -496,7 +496,13 @@ enum tsim_attention_kernel {
     TSIM_ATTENTION_FLASH1,
     TSIM_ATTENTION_FLASH2,
     TSIM_ATTENTION_FLASH3,
-    TSIM_ATTENTION_CUDNN
+    TSIM_ATTENTION_CUDNN,
+    TSIM_ATTENTION_SPLASH
+};
+/* Tokens of the blocks of queries and of keys that JAX's splash attention computes whole, whatever is masked in them
+ * (splash_attention_kernel.py, BlockSizes); 0: the whole sequence is one. */
+struct tsim_attention_blocks {
+    int64_t queries, keys, backward_queries, backward_keys;
 };
 /* The first returns which of the accelerator's attention rates the kernel runs at; standard kernels run at
  * FlashAttention-2's. The second returns the rate's key below efficiency.attention. */
@@ -638,6 +644,13 @@ enum tsim_expert_epilogue { TSIM_EPILOGUE_FUSED, TSIM_EPILOGUE_WRITTEN_OUT };
  * after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
 enum tsim_expert_products { TSIM_PRODUCTS_GROUPED, TSIM_PRODUCTS_SEQUENTIAL };
 
+/* Experts' rows lie one after another, and a kernel computes a tile of rows once for each expert that has some of it
+ * (JAX, megablox/gmm.py, make_group_metadata). `devices` are those of an accelerator, each with rows of its own. */
+struct tsim_expert_tiles {
+    int64_t rows, weight_gradient_rows; /* 0: each expert's rows begin a tile */
+    int64_t devices;
+};
+
 /* CUDA graphs capture nothing, the passes of each layer without experts (Megatron-Core's --enable-cuda-graph and
  * --external-cuda-graph), or the whole step. The host launches each graph at once. */
 enum tsim_cuda_graphs { TSIM_GRAPHS_NONE, TSIM_GRAPHS_LAYERS, TSIM_GRAPHS_STEP };
@@ -724,6 +737,7 @@ struct tsim_software {
     struct tsim_instead instead;
     bool for_gpus; /* accelerators with software of their own run that in its place */
     enum tsim_attention_kernel attention_kernel;
+    struct tsim_attention_blocks attention_blocks; /* of a kernel that computes whole blocks */
     enum tsim_attention_layout attention_layout;
     enum tsim_rotary rotary;
     enum tsim_norm_kernels norms;
@@ -778,6 +792,7 @@ struct tsim_software {
     bool fp32_tables;               /* embedding tables are in fp32, whatever the training's precision */
     double replicated_tables_bytes; /* every rank holds embedding tables that are smaller than this in fp32 */
     enum tsim_expert_products expert_products;
+    struct tsim_expert_tiles expert_tiles; /* grouped products without a capacity */
     enum tsim_fp8_scaling fp8_scaling;
     bool fp8_dispatch;          /* training in fp8: tokens travel to experts in fp8 */
     bool fp8_attention;         /* training in fp8: attention reads and writes fp8 */

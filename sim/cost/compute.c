@@ -49,6 +49,11 @@ enum { CLOCK_STEPS = 40 };
  * pass. */
 #define FLASH_FORWARD_OVER_BACKWARD 1.2
 #define TRITON_FORWARD_OVER_BACKWARD 1.7
+/* Splash attention's; see the header. */
+#define SPLASH_MASKED_FRAC 0.3
+#define SPLASH_START_CYCLES 880.0
+#define SPLASH_BACKWARD_OVER_FORWARD 0.95
+#define ARRAYS_OF_A_CORE 4.0
 #define FLASH_FORWARD_FLOPS_FRAC (2.0 / 7)
 /* The instructions of all lanes of four warps. */
 #define ISSUED_PER_CYCLE 128.0
@@ -505,6 +510,70 @@ static double fp8_ratio(const struct tsim_accelerator *a, enum tsim_attention_ke
     return is_known ? a->fp8_attention_ratio : 1;
 }
 
+/* Returns the part of the arrays' depth and width that a head fills. */
+static struct tsim_amount array_fill(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                     const struct tsim_op *op) {
+    struct tsim_amount head = shape(r, "head dimension", op->head_dim),
+                       side = constant(r, "side of an array", a->array_side > 0 ? (double)a->array_side : op->head_dim,
+                                       TSIM_COUNT);
+    return tsim_product(r, "part of its arrays that a head fills", "dimension / (arrays x side)", TSIM_FRACTION,
+                        TSIM_PARTS(head, tsim_inverse(in_whole(r, "arrays", head, side)), tsim_inverse(side)));
+}
+
+static double block_of(int64_t tokens, double sequence) {
+    return tokens > 0 ? fmin((double)tokens, sequence) : sequence;
+}
+
+/* Returns what blocks at the edges of a mask add, of which a part is computed for nothing. */
+static struct tsim_amount masked_blocks(struct tsim_term_recorder *r, const struct tsim_op *op, double longer) {
+    struct tsim_amount one = constant(r, "what the mask leaves", 1, TSIM_FRACTION);
+    if (!op->causal && !(op->window_keys > 0))
+        return one;
+    struct tsim_amount keys = op->window_keys > 0 ? shape(r, "keys of a query, their mean", op->window_keys)
+                                                  : shape(r, "tokens attended to", op->sequence);
+    return tsim_sum(
+        r, "whole blocks over what the mask leaves", "1 + at its edges", TSIM_FRACTION,
+        TSIM_PARTS(one, tsim_product(r, "at its edges", "block x (1 + masking of both halves) / keys", TSIM_FRACTION,
+                                     TSIM_PARTS(constant(r, "tokens of a block", longer, TSIM_COUNT),
+                                                constant(r, "with the masking of both halves",
+                                                         1 + 2 * SPLASH_MASKED_FRAC, TSIM_FRACTION),
+                                                tsim_inverse(keys)))));
+}
+
+/* Returns the time of splash attention: blocks are computed one after the other on each core, whole. */
+static struct tsim_amount splash_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                      const struct tsim_software *software, const struct tsim_op *op) {
+    const struct tsim_attention_blocks *blocks = &software->attention_blocks;
+    double queries = block_of(op->is_gradient ? blocks->backward_queries : blocks->queries, op->sequence),
+           keys = block_of(op->is_gradient ? blocks->backward_keys : blocks->keys, op->sequence);
+    struct tsim_amount forward = tsim_product(
+        r, "rate of blocks, forward", "peak x the kernel's fraction x part of the arrays", TSIM_FLOPS_PER_S,
+        TSIM_PARTS(peak_rate(r, a, op->precision), flash_frac(r, a, software->attention_kernel), array_fill(r, a, op)));
+    struct tsim_amount rate = forward;
+    if (op->is_gradient)
+        rate = tsim_product(
+            r, "rate of blocks, backward", "forward x backward over forward", TSIM_FLOPS_PER_S,
+            TSIM_PARTS(forward, constant(r, "backward over forward", SPLASH_BACKWARD_OVER_FORWARD, TSIM_FRACTION)));
+    struct tsim_amount cores = tsim_product(
+        r, "cores", "units / of a core", TSIM_COUNT,
+        TSIM_PARTS(units_of(r, a), tsim_inverse(constant(r, "units of a core", ARRAYS_OF_A_CORE, TSIM_COUNT))));
+    struct tsim_amount block = tsim_product(
+        r, "FLOPs of a block, forward", "4 x queries x keys x head dimension", TSIM_FLOPS,
+        TSIM_PARTS(constant(r, "two products, of a score", 4, TSIM_FLOPS),
+                   constant(r, "queries of a block", queries, TSIM_COUNT),
+                   constant(r, "keys of a block", keys, TSIM_COUNT), shape(r, "head dimension", op->head_dim)));
+    struct tsim_amount start =
+        tsim_product(r, "start of a block", "cycles / clock x rate of a core / its FLOPs", TSIM_FRACTION,
+                     TSIM_PARTS(constant(r, "cycles", SPLASH_START_CYCLES, TSIM_COUNT),
+                                tsim_inverse(tsim_of_accelerator(r, a, "clock", a->clock_hz, TSIM_HZ)), forward,
+                                tsim_inverse(cores), tsim_inverse(block)));
+    return tsim_product(r, "on the matrix units", "FLOPs / rate x whole blocks x with their starts", TSIM_TIME_S,
+                        TSIM_PARTS(tsim_given(r, "FLOPs", op->flops, TSIM_FLOPS, OF_SHAPE), tsim_inverse(rate),
+                                   masked_blocks(r, op, fmax(queries, keys)),
+                                   tsim_sum(r, "with the starts of blocks", "1 + start", TSIM_FRACTION,
+                                            TSIM_PARTS(constant(r, "without", 1, TSIM_FRACTION), start))));
+}
+
 /* Returns the time of flash attention. The ramp is a time, as long in fp8 as in 16 bits. */
 static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                      const struct tsim_software *software, const struct tsim_op *op) {
@@ -641,7 +710,8 @@ struct tsim_amount tsim_kernel_recorded(struct tsim_term_recorder *r, const stru
     if (op->kind == TSIM_OP_GEMM)
         matrix = product_time(r, a, software, op);
     else if (op->kind == TSIM_OP_FLASH)
-        matrix = flash_time(r, a, software, op);
+        matrix = tsim_flash_of(a, software->attention_kernel) == TSIM_FLASH_SPLASH ? splash_time(r, a, software, op)
+                                                                                   : flash_time(r, a, software, op);
     struct tsim_amount memory = memory_time(r, a, bytes), exchange = exchange_time(r, a, bytes),
                        launch = launch_time(r, a, op), roofline = memory;
     double at_full_clock_s = matrix.value;

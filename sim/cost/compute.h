@@ -79,6 +79,19 @@
  *   kernel 1.7, in FlashAttention-1, where it was not measured, 1. `frac` is the rate of both together, so forward takes
  *   frac (2 + 5 ratio) / 7 and backward that over ratio. It matters where a forward pass is repeated (recomputation).
  *
+ *   Splash attention (JAX, splash_attention_kernel.py) goes through blocks of q queries and k keys, one after the other on
+ *   each core, and computes whole those that the mask leaves a part of. With b the longer side and s the tokens:
+ *
+ *   time = FLOP / (P * frac * fill) * (1 + (1 + 2 * 0.3) b/s) * (1 + start),   start = 880 cycles / time of a block
+ *
+ *   The mask itself takes 0.3 of the time of what it touches, half of it for nothing; with a window s is the mean of the
+ *   keys. `fill` is the part of its arrays that a head fills: d over whole sides. The three numbers were fitted to
+ *   thirteen times of the kernel on a core of TPU7x with heads of 256, forward, 4,096 to 131,072 tokens, blocks of 1,024
+ *   to 4,096 (heavyball-research/flywheel-tpu, README_v7x.md and splash_tuned_v7x.json; a start is shared where the table
+ *   stacks heads), which they meet within 6 %, 1.8 % on average. Backward products run at 0.95 of forward ones: on TPU
+ *   v5p two backward kernels, seven products, take 3.64 to 3.75 times as long as the forward's two, whatever the number
+ *   of heads (apple/axlearn, tpu_attention_benchmark.py).
+ *
  * Arrays of a x a multipliers (accelerators with `array`) instead of tiles.
  *
  *   TPU and Trainium keep a x a weights while rows stream past them, one row a cycle, and load the next weights meanwhile,

@@ -26,6 +26,16 @@
  *
  * Fused, each way has 1 + k passes.
  *
+ * By gathers (MaxText, layers/moe.py, permute, unpermute and _sort_activations, where experts have no capacity): each way
+ * the rows of all copies are gathered by a sorted index. Passes:
+ *   permute            each token written k times, 1 + k; gathered                                        3k + 1
+ *   unpermute          gathered, 2k; then weighted and summed in one pass, k + 1
+ *   unpermute, back    rows' gradients written, 1 + k; the weights' own, 1 + k; gathered                  4k + 2
+ *   permute, back      gathered; summed over the copies, k + 1                                            3k + 1
+ *
+ * Weights that are applied after the experts need for their own gradients what the experts gave: recomputation does not
+ * end before it.
+ *
  * By products (GShard, Lepikhin et al. 2020, arXiv:2006.16668, algorithm 2; MaxText layers/moe.py, dense_matmul and
  * generate_masks: "BSM,BSEC -> EBCM", "EBCM,BSEC -> BSM") a sample of s tokens has buffers of c = s k capacity_factor
  * rows, and two masks of s x c that say which token each row holds, one of them with the router's weights. Each way is
@@ -57,11 +67,6 @@
  * destinations), written out in PyTorch and fused (Transformer Engine's fused_router and permutation; moe_utils.py). */
 #define ROUTING_KERNELS 12.0
 #define ROUTING_KERNELS_FUSED 5.0
-/* The number of kernels of the permutations above; the first has the two sorts of the destinations. */
-#define PERMUTE_KERNELS 3.0
-#define UNPERMUTE_KERNELS 4.0
-#define UNPERMUTE_BACK_KERNELS 4.0
-#define PERMUTE_BACK_KERNELS 2.0
 /* Passes over the fp32 scores of a token: softmax reads and writes, top-k reads, the map and the loss read. */
 #define ROUTING_PASSES 5.0
 
@@ -198,15 +203,37 @@ static void masks_backward(struct tsim_op_list *list, const struct tsim_op_shape
     elementwise(list, "masks, sum", x->own * rows, e, 1);
 }
 
-/* Adds a permutation, with its passes and kernels if it is written out. */
+/* The passes above, a k + b, and PyTorch's kernels; the two sorts of the destinations are with the first. */
+struct passes {
+    double of_copies, of_tokens;
+};
+static const struct permutation {
+    const char *name;
+    bool fills;
+    struct passes written, gathered;
+    double kernels;
+} PERMUTE = {"permute", true, {2, 0}, {3, 1}, 3}, UNPERMUTE = {"unpermute", false, {6, 1}, {2, 0}, 4},
+  UNPERMUTE_BACK = {"unpermute", true, {6, 2}, {4, 2}, 4}, PERMUTE_BACK = {"permute", false, {3, 1}, {3, 1}, 2};
+
+/* Adds a permutation, with its passes and kernels if it is not fused. */
 static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
-                        const char *name, bool fills, double passes, double kernels) {
-    bool fused = is_permutation_fused(z);
+                        const struct permutation *way) {
+    static const struct passes FUSED = {1, 1};
+    enum tsim_expert_permutation kind = z->software->expert_permutation;
     if (is_permuted_by_products(z)) {
-        mask_product(list, z, x, name, fills);
+        mask_product(list, z, x, way->name, way->fills);
         return;
     }
-    elementwise(list, name, x->own * z->h, (fused ? 1 + x->active : passes) * z->element_bytes, fused ? 1 : kernels);
+    const struct passes *passes = kind == TSIM_PERMUTATION_FUSED         ? &FUSED
+                                  : kind == TSIM_PERMUTATION_WRITTEN_OUT ? &way->written
+                                                                         : &way->gathered;
+    elementwise(list, way->name, x->own * z->h, (passes->of_copies * x->active + passes->of_tokens) * z->element_bytes,
+                kind == TSIM_PERMUTATION_WRITTEN_OUT ? way->kernels : 1);
+}
+
+static void weighted_sum(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    if (z->software->expert_permutation == TSIM_PERMUTATION_PRODUCTS && !is_permuted_by_products(z))
+        elementwise(list, "weighted sum", x->own * z->h, (x->active + 1) * z->element_bytes, 1);
 }
 
 /* Returns whether the grouped products apply the activation. A graph of the whole step cannot ask the host how many
@@ -288,7 +315,8 @@ static double quantized_twice_bytes(const struct tsim_op_shape *z, double elemen
     return 2 * z->linear_bytes * elements;
 }
 
-static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+/* Returns the place of the first operator whose result no gradient needs. */
+static int32_t experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     const struct tsim_op_shape *g = &x.grouped;
     double e = z->element_bytes, le = z->linear_bytes, up = tsim_model_up_products(z->model);
@@ -298,7 +326,7 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     if (is_permuted_by_products(z))
         masks(list, z, &x);
     swap_widths(list, z, &x, "tensor: tokens to slices");
-    permutation(list, z, &x, "permute", true, 2 * x.active, PERMUTE_KERNELS);
+    permutation(list, z, &x, &PERMUTE);
     exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
@@ -323,12 +351,17 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: combine", e);
-    permutation(list, z, &x, "unpermute", false, 6 * x.active + 1, UNPERMUTE_KERNELS);
+    int32_t after = list->n;
+    permutation(list, z, &x, &UNPERMUTE);
+    if (!is_permuted_by_products(z)) /* the mask's gradient takes the buffers as they are */
+        after = list->n;
+    weighted_sum(list, z, &x);
     swap_widths(list, z, &x, "tensor: slices to tokens");
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     mark_lengths(list, z, routed);
     mark_part(list, first, TSIM_RECOMPUTE_EXPERTS);
+    return after;
 }
 
 static void router_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
@@ -358,7 +391,7 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     swap_widths(list, z, &x, "tensor: tokens to slices");
     if (is_permuted_by_products(z))
         masks_backward(list, z, &x);
-    permutation(list, z, &x, "unpermute", true, 6 * x.active + 2, UNPERMUTE_BACK_KERNELS);
+    permutation(list, z, &x, &UNPERMUTE_BACK);
     exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
@@ -389,7 +422,7 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: dispatch, gradient", e);
-    permutation(list, z, &x, "permute", false, 3 * x.active + 1, PERMUTE_BACK_KERNELS);
+    permutation(list, z, &x, &PERMUTE_BACK);
     swap_widths(list, z, &x, "tensor: slices to tokens");
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
@@ -413,12 +446,17 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
         struct tsim_op_shape shared = shared_shape(z);
         tsim_op_mlp_forward(list, &shared);
     }
-    experts_forward(list, z);
+    int32_t after = experts_forward(list, z);
     if (z->model->experts.shared > 0)
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
     tsim_op_norm_behind_forward(list, z, "norm 2, behind");
     tsim_op_residual_forward(list, z, "residual 2", false);
-    tsim_op_mark_last_projection(list);
+    if (z->software->expert_permutation == TSIM_PERMUTATION_FUSED) {
+        tsim_op_mark_last_projection(list);
+        return;
+    }
+    for (int32_t i = after; i < list->n; i++)
+        list->ops[i].is_last_projection = true;
 }
 
 static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {

@@ -8,6 +8,7 @@
 #include "model/local_shape.h"
 #include "model/operators.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A linear layer computes y = x W, with x of t x k, W of k x n and t tokens. Its backward products are dx = dy W^T
@@ -148,6 +149,22 @@ static inline void cast_activation(struct tsim_op_list *list, const struct tsim_
     cast_part(list, z, name, elements, TSIM_RECOMPUTE_ACTIVATION, z->software->fusion != TSIM_FUSION_TE);
 }
 
+/* Adds the rows of tiles that two experts have a part of, which are computed for both, and the weights that are read for
+ * each tile. FLOPs count what was asked for. */
+static inline void in_expert_tiles(struct tsim_op *op, const struct tsim_op_shape *z) {
+    const struct tsim_expert_tiles *tiles = &z->software->expert_tiles;
+    double devices = fmax((double)tiles->devices, 1), shared = devices * (1 - 1 / z->groups),
+           rows = (double)(op->is_weight_gradient ? tiles->weight_gradient_rows : tiles->rows);
+    if (!(op->is_grouped && rows > 0 && z->model->experts.capacity_factor <= 0))
+        return;
+    if (op->is_weight_gradient) {
+        op->k += shared * rows;
+        return;
+    }
+    op->bytes += fmax(op->m / rows + shared - 1, 0) * op->n * op->k * z->linear_bytes;
+    op->m += shared * rows;
+}
+
 /* Makes a product one of each expert of the rank: `groups` equal products, at once or one after another. Frameworks
  * launch each on one of a few streams (Transformer Engine's nvte_multi_stream_cublas_gemm); compiled frameworks launch
  * all as one kernel. */
@@ -158,6 +175,7 @@ static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_s
         op->kernels = z->groups;
     else
         op->launches = z->software->fusion == TSIM_FUSION_COMPILE ? 1 : z->groups;
+    in_expert_tiles(op, z);
     return batched(op, z->groups);
 }
 

@@ -351,6 +351,61 @@ START_TEST(flash_attention_2_on_a100) {
 }
 END_TEST
 
+/* Splash attention on a core of TPU7x, forward, causal, heads of 256, whose blocks FLOPs are counted for half of the scores
+ * (heavyball-research/flywheel-tpu, README_v7x.md and splash_tuned_v7x.json). Rows that skip parts of the blocks on the
+ * diagonal are left out; where heads are stacked a block is as many times as long. */
+START_TEST(splash_attention_on_tpu7x) {
+    static const struct {
+        double tokens, queries, keys, tflops;
+    } ROWS[] = {{4096, 1024, 1024, 392},  {8192, 2048, 2048, 494},  {16384, 2048, 2048, 573},
+                {32768, 2048, 4096, 627}, {65536, 2048, 2048, 663}, {131072, 2048, 2048, 678},
+                {16384, 2048, 2048, 587}, {32768, 2048, 2048, 636}};
+    example_init(&e);
+    e.accelerator.array_side = 256;
+    e.accelerator.compute_units = 4;
+    e.accelerator.clock_hz = 2.2e9;
+    e.accelerator.peak_flops_per_s[TSIM_BF16] = 1153.5e12;
+    e.accelerator.attention_frac[TSIM_FLASH_SPLASH] = 0.64;
+    e.software.attention_kernel = TSIM_ATTENTION_SPLASH;
+    for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+        struct tsim_op op = {.kind = TSIM_OP_FLASH,
+                             .precision = TSIM_BF16,
+                             .head_dim = 256,
+                             .sequence = ROWS[i].tokens,
+                             .causal = true,
+                             .pieces = 1,
+                             .flops = 2 * ROWS[i].tokens * ROWS[i].tokens * 256};
+        e.software.attention_blocks =
+            (struct tsim_attention_blocks){.queries = (int64_t)ROWS[i].queries, .keys = (int64_t)ROWS[i].keys};
+        ck_assert_double_eq_tol(op.flops / matrix_s(&op) / 1e12 / ROWS[i].tflops, 1, 0.06);
+    }
+}
+END_TEST
+
+/* A head of 128 fills half of such an array, a mask costs nothing where there is none, and a window pays for its edges. */
+START_TEST(splash_attention_by_blocks) {
+    struct tsim_op op = {
+        .kind = TSIM_OP_FLASH, .precision = TSIM_BF16, .head_dim = 256, .sequence = 4096, .pieces = 1, .flops = 1e12};
+    example_init(&e);
+    e.accelerator.array_side = 256;
+    e.accelerator.clock_hz = 1e9;
+    e.accelerator.compute_units = 8;
+    e.accelerator.attention_frac[TSIM_FLASH_SPLASH] = 0.5;
+    e.software.attention_kernel = TSIM_ATTENTION_SPLASH;
+    e.software.attention_blocks = (struct tsim_attention_blocks){1024, 512, 512, 512};
+    double rate = 0.5 * e.accelerator.peak_flops_per_s[TSIM_BF16], start = 880e-9 * rate / 2 / (4.0 * 1024 * 512 * 256);
+    ck_assert_double_eq_tol(matrix_s(&op), 1e12 / rate * (1 + start), 1e-12);
+    op.causal = true;
+    ck_assert_double_eq_tol(matrix_s(&op), 1e12 / rate * (1 + 1.6 / 4) * (1 + start), 1e-12);
+    op.window_keys = 2048;
+    ck_assert_double_eq_tol(matrix_s(&op), 1e12 / rate * (1 + 1.6 / 2) * (1 + start), 1e-12);
+    op.is_gradient = true;
+    ck_assert_double_eq_tol(matrix_s(&op), 1e12 / rate / 0.95 * (1 + 1.6 / 4) * (1 + 2 * start), 1e-12);
+    op.head_dim = 128;
+    ck_assert_double_eq_tol(matrix_s(&op), 2e12 / rate / 0.95 * (1 + 1.6 / 4) * (1 + 2 * start), 1e-12);
+}
+END_TEST
+
 /* These are FlashAttention-1's points of the same figure from 512 tokens on, which is flatter, and faster with small
  * heads. */
 START_TEST(flash_attention_1_on_a100) {
@@ -576,6 +631,8 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, roofline);
     tcase_add_test(tcase, element_by_element);
     tcase_add_test(tcase, flash_attention_2_on_a100);
+    tcase_add_test(tcase, splash_attention_on_tpu7x);
+    tcase_add_test(tcase, splash_attention_by_blocks);
     tcase_add_test(tcase, attention_around_a_ring);
     tcase_add_test(tcase, windows_in_tiles);
     tcase_add_test(tcase, flash_attention_1_on_a100);

@@ -74,7 +74,7 @@ static void expect_products(const struct tsim_accelerator *a, enum tsim_precisio
 }
 
 static void expect_attention(const struct tsim_accelerator *a, enum tsim_precision precision) {
-    for (int kernel = 0; kernel <= TSIM_ATTENTION_CUDNN; kernel++)
+    for (int kernel = 0; kernel <= TSIM_ATTENTION_SPLASH; kernel++)
         for (int i = 0; i < 8; i++) {
             struct tsim_op op = {.name = "attention",
                                  .kind = TSIM_OP_FLASH,

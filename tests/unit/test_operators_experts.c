@@ -282,6 +282,27 @@ START_TEST(rows_are_padded_for_fp8) {
 }
 END_TEST
 
+/* Tiles of 128 rows, of which 256 are an expert's: seven of eight boundaries lie inside one on each of two devices. A
+ * tile's weights are read for each that has some of it, and FLOPs are those that were asked for. */
+START_TEST(tiles_of_two_experts) {
+    struct tsim_op_list forward, backward;
+    init_mixture(1, 1);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    const struct tsim_op plain = *find(&forward, "expert down");
+    e.software.expert_tiles = (struct tsim_expert_tiles){.rows = 128, .weight_gradient_rows = 64, .devices = 2};
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
+    const struct tsim_op *tiled = find(&forward, "expert down");
+    ck_assert_double_eq(tiled->m, 256 + 2 * 128 * 7 / 8.0);
+    ck_assert_double_eq(tiled->bytes - plain.bytes, 8 * (2 + 2 * 7 / 8.0 - 1) * H * 2048 * 2);
+    ck_assert_double_eq(tiled->flops, plain.flops);
+    ck_assert_double_eq(find(&backward, "expert down, weight")->k, 256 + 2 * 64 * 7 / 8.0);
+    e.model.experts.capacity_factor = 1;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    ck_assert_double_eq(find(&forward, "expert down")->m, 256);
+}
+END_TEST
+
 /* Recomputation that stops at the last tensor that is needed leaves out the second product and all that follows. */
 START_TEST(last_projection) {
     struct tsim_op_list list;
@@ -426,6 +447,7 @@ static Suite *operators_experts_suite(void) {
     tcase_add_test(tcase, dispatch_by_width);
     tcase_add_test(tcase, one_expert_after_another);
     tcase_add_test(tcase, rows_are_padded_for_fp8);
+    tcase_add_test(tcase, tiles_of_two_experts);
     tcase_add_test(tcase, last_projection);
     tcase_add_test(tcase, parts_to_recompute);
     tcase_add_test(tcase, latent_attention_with_whole_queries);

@@ -541,8 +541,8 @@ START_TEST(permutation_written_out) {
 }
 END_TEST
 
-/* Buffers of 1,024 x 2 x 1.5 rows for a sample of 1,024 tokens: each way a product with a mask, and back the same and
- * the mask's gradient; without a capacity there are no masks. */
+/* Buffers of 1,024 x 2 x 1.5 rows for a sample of 1,024 tokens: each way a product with a mask, and back the same and the
+ * mask's gradient; without a capacity there are no masks, and rows are gathered. */
 START_TEST(permutation_by_products) {
     struct tsim_op_list forward, backward;
     example_init(&e);
@@ -559,9 +559,18 @@ START_TEST(permutation_by_products) {
     ck_assert_double_eq(find(&backward, "permute")->flops, each);
     ck_assert_double_eq(find(&backward, "unpermute")->flops, each);
     ck_assert_double_eq(find(&backward, "masks, gradient")->flops, each);
+    ck_assert(!find(&forward, "expert down")->is_last_projection);
+    ck_assert(find(&forward, "unpermute")->is_last_projection);
     e.model.experts.capacity_factor = 0;
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
-    ck_assert_double_eq(find(&forward, "permute")->bytes, 2.0 * 3 * MI);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
+    ck_assert_double_eq(find(&forward, "permute")->bytes, 2.0 * (3 * 2 + 1) * MI);
+    ck_assert_double_eq(find(&forward, "unpermute")->bytes, 2.0 * 2 * 2 * MI);
+    ck_assert_double_eq(find(&forward, "weighted sum")->bytes, 2.0 * (2 + 1) * MI);
+    ck_assert_double_eq(find(&backward, "unpermute")->bytes, 2.0 * (4 * 2 + 2) * MI);
+    ck_assert_double_eq(find(&backward, "permute")->bytes, 2.0 * (3 * 2 + 1) * MI);
+    ck_assert(!find(&forward, "unpermute")->is_last_projection);
+    ck_assert(find(&forward, "weighted sum")->is_last_projection);
 }
 END_TEST
 

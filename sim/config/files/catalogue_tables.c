@@ -56,6 +56,8 @@ static const struct tsim_key FLASH_KEYS[] = {
     FLASH_RATE("flash2", TSIM_FLASH2, "FlashAttention 2"),
     FLASH_RATE("flash3", TSIM_FLASH3, "FlashAttention 3"),
     FLASH_RATE("cudnn", TSIM_FLASH_CUDNN, "cuDNN's kernel; 0: the same as flash3"),
+    FLASH_RATE("splash", TSIM_FLASH_SPLASH,
+               "JAX's splash attention, forward, inside large blocks, where a head fills whole arrays; 0: the same as flash2"),
     SHARE("wide_heads", offsetof(struct tsim_accelerator, wide_heads_frac), false,
           "rate of cuDNN's kernel with heads of more than 128 elements over that with 128; 0: by the head dimension's ramp"),
     {.key = "fp8_over_16", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 2, .default_text = "0",
@@ -77,6 +79,8 @@ enum tsim_flash tsim_flash_of(const struct tsim_accelerator *a, enum tsim_attent
         return TSIM_FLASH3;
     case TSIM_ATTENTION_CUDNN:
         return a->attention_frac[TSIM_FLASH_CUDNN] > 0 ? TSIM_FLASH_CUDNN : TSIM_FLASH3;
+    case TSIM_ATTENTION_SPLASH:
+        return a->attention_frac[TSIM_FLASH_SPLASH] > 0 ? TSIM_FLASH_SPLASH : TSIM_FLASH2;
     case TSIM_ATTENTION_FLASH2:
     case TSIM_ATTENTION_UNFUSED: /* `attention: flash` with a profile of standard kernels: flash2 (a warning said so) */
     case TSIM_ATTENTION_FUSED_SOFTMAX:

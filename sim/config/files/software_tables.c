@@ -13,7 +13,8 @@ static const struct tsim_word LAUNCHES[] = {
 static const struct tsim_word ATTENTION_KERNELS[] = {
     {"unfused", TSIM_ATTENTION_UNFUSED}, {"fused-softmax", TSIM_ATTENTION_FUSED_SOFTMAX},
     {"flash-triton", TSIM_ATTENTION_FLASH_TRITON}, {"flash1", TSIM_ATTENTION_FLASH1}, {"flash2", TSIM_ATTENTION_FLASH2},
-    {"flash3", TSIM_ATTENTION_FLASH3}, {"cudnn", TSIM_ATTENTION_CUDNN}, {NULL, 0}};
+    {"flash3", TSIM_ATTENTION_FLASH3}, {"cudnn", TSIM_ATTENTION_CUDNN}, {"splash", TSIM_ATTENTION_SPLASH},
+    {NULL, 0}};
 static const struct tsim_word ATTENTION_LAYOUTS[] = {
     {"in-place", TSIM_LAYOUT_IN_PLACE}, {"split", TSIM_LAYOUT_SPLIT}, {"grouped", TSIM_LAYOUT_GROUPED},
     {"sequence-first", TSIM_LAYOUT_SEQUENCE_FIRST}, {"packed", TSIM_LAYOUT_PACKED},
@@ -112,6 +113,25 @@ static const struct tsim_key OVERLAP_KEYS[] = {
 };
 const struct tsim_table tsim_overlap_table = {OVERLAP_KEYS, sizeof OVERLAP_KEYS / sizeof OVERLAP_KEYS[0], true};
 
+#define BLOCK(name_, help_)                                                                                            \
+    {INTEGER(struct tsim_attention_blocks, #name_, name_, 1e9, help_), .is_omitted_when_zero = true, .default_text = "0"}
+static const struct tsim_key BLOCK_KEYS[] = {
+    BLOCK(queries, "of queries, forward; 0: the sequence"),
+    BLOCK(keys, "of keys, forward"),
+    BLOCK(backward_queries, "of queries, backward"),
+    BLOCK(backward_keys, "of keys, backward"),
+};
+static const struct tsim_table BLOCKS = {BLOCK_KEYS, sizeof BLOCK_KEYS / sizeof BLOCK_KEYS[0], true};
+
+#define TILE(name_, help_)                                                                                             \
+    {INTEGER(struct tsim_expert_tiles, #name_, name_, 1e6, help_), .is_omitted_when_zero = true, .default_text = "0"}
+static const struct tsim_key TILE_KEYS[] = {
+    TILE(rows, "of a tile, forward and for input gradients; 0: each expert's rows begin one"),
+    TILE(weight_gradient_rows, "of a tile, for weight gradients"),
+    TILE(devices, "devices that the software sees in an accelerator, each with rows of its own; 0: one"),
+};
+static const struct tsim_table TILES = {TILE_KEYS, sizeof TILE_KEYS / sizeof TILE_KEYS[0], true};
+
 static const struct tsim_key CAVEAT_KEYS[] = {
     {.key = "tensor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, tensor), .help = "tensor ranks"},
     {.key = "pipeline", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, pipeline), .help = "pipeline stages"},
@@ -198,6 +218,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .is_omitted_when_zero = true},
     {.key = "attention_kernel", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_kernel),
      .words = ATTENTION_KERNELS, .is_required = true, .help = "which kernel computes attention"},
+    {.key = "attention_blocks", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, attention_blocks),
+     .table = &BLOCKS, .is_omitted_when_zero = true,
+     .help = "tokens of the blocks that splash attention computes whole, whatever is masked in them"},
     {CHOICE("attention_layout", attention_layout, ATTENTION_LAYOUTS, "in-place",
             "copies of queries, keys, values and result around attention's kernels, as in the code of: compilers "
             "(in-place), llm-foundry (split), Megatron-Core (grouped), Megatron-LM (sequence-first), GPT-NeoX "
@@ -362,6 +385,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .default_text = "0"},
     {CHOICE("expert_products", expert_products, EXPERT_PRODUCTS, "grouped",
             "the experts of a rank: their products side by side, or one expert after the other")},
+    {.key = "expert_tiles", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, expert_tiles),
+     .table = &TILES, .is_omitted_when_zero = true,
+     .help = "grouped products without a capacity: rows of tiles that are computed once for each expert that has some of them"},
     {INTEGER(struct tsim_software, "nics_used", nics_used, 1e5, "network ports used in each node, or all"),
      .words = ALL_NICS, .default_text = "all"},
     {INTEGER(struct tsim_software, "data_blocks", data_blocks, 1e5,

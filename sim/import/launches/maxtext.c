@@ -513,6 +513,26 @@ static void put_parallelism(struct reading *g) {
         tsim_recipe_put_int(g->r, "parallelism.zero_group", find(g, "ici_fsdp_parallelism"), shards);
 }
 
+/* Blocks and tiles of kernels, of which the profile has MaxText's defaults. */
+static void put_blocks(struct reading *g) {
+    static const struct {
+        const char *setting, *path;
+    } SIZES[] = {{"sa_block_q", "software.attention_blocks.queries"},
+                 {"sa_block_kv", "software.attention_blocks.keys"},
+                 {"sa_block_q_dkv", "software.attention_blocks.backward_queries"},
+                 {"sa_block_kv_dkv", "software.attention_blocks.backward_keys"},
+                 {"tile_batch_seq", "software.expert_tiles.rows"},
+                 {"tile_batch_seq", "software.expert_tiles.weight_gradient_rows"},
+                 {"wi_tile_fwd_batch_seq", "software.expert_tiles.rows"},
+                 {"wi_tile_drhs_batch_seq", "software.expert_tiles.weight_gradient_rows"}};
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        const struct tsim_setting *s = find(g, SIZES[i].setting);
+        int64_t tokens = s ? tsim_setting_int(g->r, s, 1, INT64_C(1000000000)) : 0;
+        if (tokens > 0)
+            tsim_recipe_put_int(g->r, SIZES[i].path, s, tokens);
+    }
+}
+
 /* TPUs are MaxText's default, and nothing but the user says which. */
 static void put_software(struct reading *g) {
     const char *node = tsim_import_override(&g->r->input, "cluster.node");
@@ -522,6 +542,8 @@ static void put_software(struct reading *g) {
     const struct tsim_setting *fused = find(g, "sa_use_fused_bwd_kernel"), *tokamax = find(g, "use_tokamax_splash");
     if (is_tpu && !(fused && tsim_setting_flag(g->r, fused)) && !(tokamax && tsim_setting_flag(g->r, tokamax)))
         tsim_recipe_put(g->r, "software.splits_attention_backward", fused, fused ? NULL : "MaxText's default", "true");
+    if (is_tpu)
+        put_blocks(g);
     if (!node && (!hardware || tsim_setting_is(hardware, "tpu")))
         tsim_value_warning(
             g->r->diags, &g->r->at_top, "",
