@@ -45,7 +45,8 @@ int32_t tsim_placement_replica(const struct tsim_placement *placement, int32_t r
 int32_t tsim_placement_node(const struct tsim_placement *placement, int32_t rank);
 bool tsim_placement_same_node(const struct tsim_placement *placement, int32_t a, int32_t b);
 
-/* Is it the lowest of its group along a set of axes? Whoever goes through all groups asks this before tsim_placement_ranks. */
+/* Returns whether it is the lowest of its group along a set of axes. Whoever goes through all groups asks this before
+ * tsim_placement_ranks. */
 bool tsim_placement_leads(const struct tsim_placement *placement, int32_t rank, unsigned axes);
 
 /* Fills in, ascending, the rank itself and the ranks that differ from it only along a set of axes. Returns their

@@ -4,11 +4,11 @@
 
 #include "config/plan_choice.h"
 
-/* The first returns whether the software can run that value of a plan's key, whatever the other keys are, the second
- * whether it can run that stage of ZeRO in a pipeline. */
+/* Returns whether the software can run that value of a plan's key, whatever the other keys are. */
 bool tsim_supports_value(const struct tsim_supports *supports, enum tsim_plan_key key, int64_t value);
-/* Do its tensor ranks always have sequence parallelism where the job's model is trained? */
+/* Returns whether the software's tensor ranks always have sequence parallelism if the job's model is trained. */
 bool tsim_needs_sequence(const struct tsim_scenario *job);
+/* Returns whether the software can run that stage of ZeRO in a pipeline. */
 bool tsim_supports_staged_zero(const struct tsim_supports *supports, int64_t zero);
 
 enum { TSIM_MOST_UNSUPPORTED = 10 };

@@ -23,7 +23,7 @@ enum tsim_schedule tsim_played_schedule(const struct tsim_parallelism_spec *para
 /* Returns whether messages between stages of so many chunks take turns with passes under a schedule (-1: not said), in
  * software that hides those of other schedules. */
 bool tsim_sends_in_turns(const struct tsim_software *software, int64_t chunks, int schedule);
-/* Return whether messages, and exchanges of experts, are hidden if the scenario does not say. */
+/* These return whether messages, and exchanges of experts, are hidden if the scenario does not say. */
 bool tsim_hides_messages(const struct tsim_software *software, int64_t chunks, int schedule);
 bool tsim_hides_exchanges(const struct tsim_software *software, int schedule);
 
