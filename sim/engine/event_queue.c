@@ -9,9 +9,6 @@ enum { ARITY = 4, HOLE = INT32_MAX, MIN_RUN_CAPACITY = 64 };
 
 void tsim_event_queue_init(struct tsim_event_queue *queue) {
     memset(queue, 0, sizeof *queue);
-    queue->few.first = UINT64_MAX;
-    memset(queue->few.keys, 0xff, sizeof queue->few.keys);
-    memset(queue->few.firsts, 0xff, sizeof queue->few.firsts);
 }
 
 void tsim_event_queue_release(struct tsim_event_queue *queue) {
@@ -215,7 +212,7 @@ static void know_item(struct tsim_event_queue *queue, int32_t item) {
         queue->position[queue->n_items++] = -1;
 }
 
-static void put_among_many(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase) {
+void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase) {
     know_item(queue, item);
     struct tsim_event_entry entry = {tick, (uint64_t)phase << 32 | (uint32_t)item};
     int32_t at = queue->position[item];
@@ -231,29 +228,9 @@ static void put_among_many(struct tsim_event_queue *queue, int32_t item, int64_t
     }
 }
 
-static void move_to_many(struct tsim_event_queue *queue) {
-    queue->has_many = true;
-    queue->first_is_known = false;
-    for (int32_t item = 0; item < TSIM_QUEUE_FEW; item++)
-        if (queue->few.keys[item] != UINT64_MAX)
-            put_among_many(queue, item, (int64_t)(queue->few.keys[item] >> 7),
-                           (enum tsim_phase)(queue->few.keys[item] >> 6 & 1));
-}
-
-void tsim_event_queue_put_among_many(struct tsim_event_queue *queue, int32_t item, int64_t tick,
-                                     enum tsim_phase phase) {
-    if (!queue->has_many)
-        move_to_many(queue);
-    put_among_many(queue, item, tick, phase);
-}
-
 void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item) {
     if (!tsim_event_queue_has(queue, item))
         return;
-    if (!queue->has_many) {
-        tsim_event_queue_take(queue, TSIM_QUEUE_HEAP, item);
-        return;
-    }
     queue->first_is_known = false;
     if (queue->position[item] >= 0)
         remove_from_heap(queue, item);
@@ -263,14 +240,10 @@ void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item) {
 }
 
 bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item) {
-    if (!queue->has_many)
-        return (uint32_t)item < TSIM_QUEUE_FEW && queue->few.keys[item] != UINT64_MAX;
     return item >= 0 && (size_t)item < queue->n_items && queue->position[item] != -1;
 }
 
 int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item) {
-    if (!queue->has_many)
-        return (int64_t)(queue->few.keys[item] >> 7);
     int32_t at = queue->position[item];
     if (at >= 0)
         return queue->entries[at].tick;
@@ -280,8 +253,6 @@ int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item
 
 size_t tsim_event_queue_count(const struct tsim_event_queue *queue) {
     size_t n = queue->n_entries - (size_t)queue->root_is_vacant;
-    for (int32_t item = 0; item < TSIM_QUEUE_FEW && !queue->has_many; item++)
-        n += queue->few.keys[item] != UINT64_MAX;
     for (int i = 0; i < TSIM_QUEUE_RUNS; i++)
         n += queue->runs[i].end - queue->runs[i].head - queue->runs[i].n_holes;
     return n;
@@ -309,7 +280,7 @@ int tsim_event_queue_look(struct tsim_event_queue *queue) {
     return place;
 }
 
-void tsim_event_queue_take_from_many(struct tsim_event_queue *queue, int place, int32_t item) {
+void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item) {
     queue->first_is_known = false;
     if (place == TSIM_QUEUE_HEAP) {
         fill_vacant_root(queue);

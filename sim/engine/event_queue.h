@@ -5,10 +5,7 @@
  * made of the key alone, (tick, phase, item), so that neither the history of the queue nor the order of insertion can
  * be seen from outside.
  *
- * Keys of a few items (TSIM_QUEUE_FEW, and ticks from 0 to 2^56) lie in a row, by item, in groups of eight whose
- * first ones are known, as is the first of all. To put one is to write it; where one was first and goes or comes later,
- * its group and the groups' first ones are gone through, without a branch that could be guessed wrong. Once there is
- * another item or tick all moves, for good, to two containers, and the next event is the smaller of their first ones:
+ * Events lie in two containers, and the next one is the smaller of their first ones:
  *   - an implicit 4-ary heap of 16-byte entries with an index from item to position;
  *   - TSIM_QUEUE_RUNS runs, FIFOs whose keys ascend: an event that comes after the last of a run is appended to it, no
  *     sifting. Symmetric work (every rank sends its k-th message at the same tick, in the order of their numbers)
@@ -46,18 +43,7 @@ struct tsim_event_entry {
     uint64_t rank; /* phase in the upper half, item in the lower, so both are compared as one number */
 };
 
-enum { TSIM_QUEUE_RUNS = 2, TSIM_QUEUE_FEW = 64 };
-
-/* A key has, from the highest bit, 57 bits of the tick, 1 bit of the phase and 6 bits of the item. UINT64_MAX means
- * that the item is not queued. */
-enum { TSIM_QUEUE_GROUP = 8 };
-struct tsim_event_row {
-    int32_t n_groups; /* those in use */
-    uint64_t first;   /* the first key of all */
-    uint64_t firsts[TSIM_QUEUE_FEW / TSIM_QUEUE_GROUP];
-    uint64_t keys[TSIM_QUEUE_FEW];
-};
-#define TSIM_QUEUE_LAST_TICK ((UINT64_C(1) << 56) - 1)
+enum { TSIM_QUEUE_RUNS = 2 };
 
 struct tsim_event_run {
     struct tsim_event_entry *entries;    /* an entry that was taken out has the item HOLE */
@@ -66,8 +52,6 @@ struct tsim_event_run {
 
 /* All fields are private. */
 struct tsim_event_queue {
-    bool has_many;
-    struct tsim_event_row few;
     struct tsim_event_entry *entries;
     int32_t
         *position; /* each item's place in entries; -1: not queued; less: in a run, ~(at * TSIM_QUEUE_RUNS + run) - 1 */
@@ -82,44 +66,8 @@ struct tsim_event_queue {
 void tsim_event_queue_init(struct tsim_event_queue *queue);
 void tsim_event_queue_release(struct tsim_event_queue *queue);
 
-static inline uint64_t tsim_event_smaller(uint64_t a, uint64_t b) {
-    return b < a ? b : a;
-}
-
-/* Updates the first keys of a row after a change that moved no key to an earlier time. */
-static inline void tsim_event_row_sort(struct tsim_event_row *row, int32_t group) {
-    const uint64_t *keys = row->keys + group * TSIM_QUEUE_GROUP;
-    uint64_t a = tsim_event_smaller(keys[0], keys[1]), b = tsim_event_smaller(keys[2], keys[3]),
-             c = tsim_event_smaller(keys[4], keys[5]), d = tsim_event_smaller(keys[6], keys[7]);
-    row->firsts[group] = tsim_event_smaller(tsim_event_smaller(a, b), tsim_event_smaller(c, d));
-    row->first = row->firsts[0];
-    for (int32_t i = 1; i < row->n_groups; i++)
-        row->first = tsim_event_smaller(row->first, row->firsts[i]);
-}
-
-static inline void tsim_event_row_put(struct tsim_event_row *row, int32_t item, uint64_t key) {
-    int32_t group = (int32_t)((uint32_t)item / TSIM_QUEUE_GROUP);
-    uint64_t before = row->keys[item];
-    row->keys[item] = key;
-    if (group >= row->n_groups)
-        row->n_groups = group + 1;
-    if (before < key && before == row->firsts[group]) {
-        tsim_event_row_sort(row, group);
-        return;
-    }
-    row->firsts[group] = tsim_event_smaller(row->firsts[group], key);
-    row->first = tsim_event_smaller(row->first, key);
-}
-
-void tsim_event_queue_put_among_many(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase);
 /* Queues the item, or moves it if it is queued. item is at least 0; memory grows with the largest item. */
-static inline void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t tick,
-                                        enum tsim_phase phase) {
-    if (queue->has_many | ((uint32_t)item >= TSIM_QUEUE_FEW) | ((uint64_t)tick > TSIM_QUEUE_LAST_TICK))
-        tsim_event_queue_put_among_many(queue, item, tick, phase);
-    else
-        tsim_event_row_put(&queue->few, item, (uint64_t)tick << 7 | (uint64_t)phase << 6 | (uint32_t)item);
-}
+void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase);
 void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item); /* does nothing if it is not queued */
 bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item);
 int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item); /* the item must be queued */
@@ -134,33 +82,16 @@ bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *eve
 enum { TSIM_QUEUE_HEAP = -1 };
 int tsim_event_queue_look(struct tsim_event_queue *queue); /* for it, where it is not known */
 static inline int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event) {
-    if (!queue->has_many) {
-        uint64_t key = queue->few.first;
-        event->tick = (int64_t)(key >> 7);
-        event->phase = (enum tsim_phase)(key >> 6 & 1);
-        event->item = (int32_t)(key & (TSIM_QUEUE_FEW - 1));
-        return key == UINT64_MAX ? TSIM_QUEUE_HEAP - 1 : TSIM_QUEUE_HEAP;
-    }
     int place = queue->first_is_known ? queue->first_place : tsim_event_queue_look(queue);
     event->tick = queue->first.tick;
     event->phase = (enum tsim_phase)(queue->first.rank >> 32);
     event->item = (int32_t)(queue->first.rank & INT32_MAX);
     return place;
 }
-void tsim_event_queue_take_from_many(struct tsim_event_queue *queue, int place, int32_t item);
-static inline void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item) {
-    if (queue->has_many) {
-        tsim_event_queue_take_from_many(queue, place, item);
-        return;
-    }
-    queue->few.keys[item] = UINT64_MAX;
-    tsim_event_row_sort(&queue->few, (int32_t)((uint32_t)item / TSIM_QUEUE_GROUP));
-}
+void tsim_event_queue_take(struct tsim_event_queue *queue, int place, int32_t item);
 /* Finds an event of a tick before which no event is queued; returns false if there is none. */
 static inline bool tsim_event_queue_find_at(struct tsim_event_queue *queue, int64_t tick, int *place,
                                             struct tsim_event *event) {
-    if (!queue->has_many && queue->few.first >> 7 != (uint64_t)tick)
-        return false;
     *place = tsim_event_queue_find(queue, event);
     return *place >= TSIM_QUEUE_HEAP && event->tick == tick;
 }
