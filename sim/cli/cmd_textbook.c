@@ -118,8 +118,8 @@ static const char *score_text(struct tsim_arena *arena, const struct tsim_textbo
     const size_t *n = textbook->n_right;
     return tsim_arena_printf(
         arena,
-        "%zu of the text's %zu numbers agree. Among those that differ, tsim is right about %zu and "
-        "the text about %zu; %zu answer another question, and about %zu nobody can tell.",
+        "%zu of the text's %zu numbers agree. Where they differ, tsim is right in %zu and the text in %zu; "
+        "%zu numbers answer another question, and %zu cannot be judged.",
         textbook->n_agree, textbook->n_values, n[TSIM_TEXTBOOK_TSIM], n[TSIM_TEXTBOOK_TEXT], n[TSIM_TEXTBOOK_BOTH],
         n[TSIM_TEXTBOOK_NOBODY]);
 }

@@ -14,7 +14,7 @@ function find(query) {
   const count = (text) => patterns.map((pattern) => (text.match(pattern) || []).length);
   return SEARCH_INDEX.docs
       .map((section) => {
-        const is_page = !section.location.includes("#"); // has the text of its sections once more
+        const is_page = !section.location.includes("#");  // has the text of its sections once more
         const title = count(section.title), text = count(is_page ? "" : section.text);
         const all = words.length > 0 && words.every((word, i) => title[i] + text[i] > 0);
         const sum = (counts) => counts.reduce((total, n) => total + Math.min(n, 5), 0);
