@@ -120,7 +120,7 @@ START_TEST(chances_are_coarse) {
 }
 END_TEST
 
-/* Chance comes first, then cost; without a date the days; with cost as the goal, those likelier than not. */
+/* Chance first, then cost, with or without a date; by cost or days among those likelier than not. */
 START_TEST(chance_goes_before_cost) {
     const struct tsim_goal_spec both = {.deadline_s = 1, .budget_usd = 1}, money = {.budget_usd = 1};
     struct tsim_offer sure = {.chance_of_both = 0.95, .mean_usd = 9, .days = {.p50 = 9}},
@@ -129,7 +129,8 @@ START_TEST(chance_goes_before_cost) {
                       hopeless = {.chance_of_both = 0.2, .mean_usd = 1, .days = {.p50 = 1}};
     ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_CHANCE, &sure, &cheap));
     ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_CHANCE, &sure, &dear));
-    ck_assert(tsim_offer_is_better(&money, TSIM_DECIDE_BY_CHANCE, &dear, &sure));
+    ck_assert(tsim_offer_is_better(&money, TSIM_DECIDE_BY_CHANCE, &sure, &dear));
+    ck_assert(tsim_offer_is_better(&money, TSIM_DECIDE_BY_DAYS, &dear, &sure));
     ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_COST, &cheap, &sure));
     ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_COST, &sure, &hopeless));
     ck_assert(!tsim_offer_is_better(&both, TSIM_DECIDE_BY_CHANCE, &cheap, &sure));

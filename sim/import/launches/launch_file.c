@@ -359,15 +359,19 @@ static enum tsim_status check(struct carrying *c) {
     const char *layer = builds_model(c) ? other_layer(c) : NULL;
     const bool is_hybrid = tsim_launch_is_hybrid(&c->w);
     if (layer) {
-        tsim_diag_hint(tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file},
-                                        "model", "--format %s starts models of %s: %s has layers of kind %s", c->format,
-                                        is_hybrid ? "Mamba-2 and attention in layers of one block each" : "attention",
-                                        model->name, layer),
-                       "%s",
-                       is_hybrid
-                           ? "there {kind: mamba2, feed_forward: none} and {kind: none, feed_forward: dense} stand "
-                             "for one such layer"
-                           : "its software starts them by a program and options that tsim neither writes nor reads");
+        tsim_diag_hint(
+            tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file}, "model",
+                             "--format %s starts models of %s: %s has layers of kind %s", c->format,
+                             is_hybrid ? "Mamba-2 and attention in layers of one block each" : "attention", model->name,
+                             layer),
+            "%s",
+            is_hybrid && model->experts.count > 0
+                ? "there {kind: mamba2, feed_forward: none} and {kind: none, feed_forward: experts} stand for one "
+                  "such layer, which are two of --num-layers and of what is recomputed"
+            : is_hybrid
+                ? "there {kind: mamba2, feed_forward: none} and {kind: none, feed_forward: dense} stand for one "
+                  "such layer, which are two of --num-layers and of what is recomputed"
+                : "its software starts them by a program and options that tsim neither writes nor reads");
         return TSIM_ERR_INFEASIBLE;
     }
     return builds_model(c) && is_hybrid ? check_hybrid(c) : TSIM_OK;

@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "report/terminal/plan_output.h"
 #include "results/format.h"
+#include "study/search/buy_judgements.h"
 
 #include <math.h>
 #include <string.h>
@@ -355,8 +356,9 @@ static void print_searched(struct tsim_arena *arena, const struct tsim_decision 
     fputc('\n', out);
     tsim_text_wrap(
         out, style, 0,
-        tsim_arena_printf(arena, "searched: %zu clusters%s, %s valid plans, %s of them simulated%s",
-                          decision->n_clusters, of, tsim_count_text((double)decision->n_plans, plans, sizeof plans),
+        tsim_arena_printf(arena, "searched: %zu cluster%s%s, %s valid plans, %s of them simulated%s",
+                          decision->n_clusters, decision->n_clusters == 1 ? "" : "s", of,
+                          tsim_count_text((double)decision->n_plans, plans, sizeof plans),
                           tsim_count_text((double)decision->n_simulated, simulated, sizeof simulated),
                           decision->is_interrupted ? "; it was interrupted, and this is the best so far" : ""));
 }
@@ -403,6 +405,14 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
     }
     if (!decision->is_met)
         fputs("no cluster is more likely than not to reach the goal\n", out);
+    if (!(decision->job->goal.deadline_s > 0) && decision->n_machines > 0 && objective != TSIM_DECIDE_BY_DAYS)
+        tsim_text_wrap(
+            out, style, 0,
+            tsim_arena_printf(arena,
+                              "no date was given: each machine comes in sizes that take up to about %.0f days; "
+                              "--deadline says another time, --objective days the shortest that the budget "
+                              "pays for",
+                              TSIM_DAYS_WITHOUT_DATE));
     for (size_t i = 0; i < decision->n_misses; i++) {
         fputs("  ", out);
         tsim_text_wrap(out, style, 4, decision->misses[i]);

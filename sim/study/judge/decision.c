@@ -23,7 +23,8 @@ enum {
     HALVINGS = 12
 };
 
-#define MOST_TOKENS 1e17 /* the most that goal.tokens may be */
+#define LEAST_FLIP_FRAC 0.01 /* a break-even that moves by less has been found */
+#define MOST_TOKENS 1e17     /* the most that goal.tokens may be */
 
 static const double MOST_CHANCES[] = {[TSIM_GROUNDS_MEASURED] = TSIM_MOST_CHANCE_MEASURED,
                                       [TSIM_GROUNDS_SIMILAR] = TSIM_MOST_CHANCE_SIMILAR,
@@ -73,9 +74,13 @@ static double stretch(double frac, double times) {
     return frac * times < 1 ? (1 - frac) / (1 - frac * times) : (double)INFINITY;
 }
 
+static double failing_frac_at(const struct tsim_offer *offer, int i) {
+    return offer->failing_frac_at ? offer->failing_frac_at->at[i] : offer->failing_frac;
+}
+
 static double days_under(const struct tsim_offer *offer, const struct tsim_changes *changes, int i) {
     double slip = changes->slipping && is_same_machine(offer, changes->slipping) ? changes->slip : 1;
-    return slip * offer->plan->days_at.at[i] * stretch(offer->failing_frac, changes->failures);
+    return slip * offer->plan->days_at.at[i] * stretch(failing_frac_at(offer, i), changes->failures);
 }
 
 static double cost_under(const struct tsim_offer *offer, const struct tsim_changes *changes, double days, double price,
@@ -149,11 +154,6 @@ static double miss_ratio(const struct tsim_goal_spec *goal, const struct tsim_of
     return fmax(1, fmax(late, dear));
 }
 
-/* Returns whether offers that are equally likely are ranked by days. */
-static bool is_by_days(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective) {
-    return objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0));
-}
-
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b) {
     bool a_makes_it = a->chance_of_both >= TSIM_CHANCE_LIKELY, b_makes_it = b->chance_of_both >= TSIM_CHANCE_LIKELY;
@@ -164,7 +164,7 @@ bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_
         return a->chance_of_both > b->chance_of_both;
     if (!a_makes_it && !b_makes_it && miss_ratio(goal, a) != miss_ratio(goal, b))
         return miss_ratio(goal, a) < miss_ratio(goal, b);
-    if (is_by_days(goal, objective))
+    if (objective == TSIM_DECIDE_BY_DAYS)
         x = a->days.p50, y = b->days.p50;
     if (objective == TSIM_DECIDE_BY_ENERGY)
         x = a->energy_kwh.p50, y = b->energy_kwh.p50;
@@ -284,6 +284,7 @@ struct deciding {
     tsim_plan_report_fn report;
     void *context;
     struct tsim_decision *decision;
+    struct tsim_evidence evidence; /* once the search is over */
     struct tsim_diags *diags;
 };
 
@@ -291,25 +292,53 @@ static bool is_same_node(const struct tsim_offer *a, const struct tsim_offer *b)
     return strcmp(job_of(a)->cluster.node->name, job_of(b)->cluster.node->name) == 0;
 }
 
-/* Returns whether an offer would be the best, or be shown beside it: the best of its way to get a cluster, or of the
- * next machines. */
+/* The offers that were shown, best first, and what they were shown for. */
+struct showing {
+    const struct tsim_offer *machines[MOST_MACHINES + 1]; /* the first of each; the best offer's is one of them */
+    size_t n_machines;
+    bool has_purchase[TSIM_N_PURCHASES], has_size;
+};
+
+static bool is_another_size(const struct showing *s, const struct tsim_offer *offer) {
+    return s->n_machines > 0 && is_same_node(offer, s->machines[0]) && offer->purchase == s->machines[0]->purchase;
+}
+
+static bool has_machine(const struct showing *s, const struct tsim_offer *offer) {
+    for (size_t i = 0; i < s->n_machines; i++)
+        if (is_same_node(s->machines[i], offer))
+            return true;
+    return false;
+}
+
+/* Returns whether there is room for an offer behind those, as the best of its way to get a cluster, of the next machines, or of the best
+ * machine's other sizes? */
+static bool has_room(const struct showing *s, const struct tsim_offer *offer) {
+    return !s->has_purchase[offer->purchase] || s->n_machines <= MOST_MACHINES ||
+           (!s->has_size && is_another_size(s, offer));
+}
+
+/* Takes the next offer. Returns whether it is shown: there is room, and it is the first of its kind. */
+static bool show(struct showing *s, const struct tsim_offer *offer) {
+    bool is_size = !s->has_size && is_another_size(s, offer), is_machine = !has_machine(s, offer),
+         is_first = !s->has_purchase[offer->purchase] || is_size || is_machine,
+         is_shown = has_room(s, offer) && is_first;
+    s->has_purchase[offer->purchase] = true;
+    s->has_size |= is_size;
+    if (is_machine && s->n_machines <= MOST_MACHINES)
+        s->machines[s->n_machines++] = offer;
+    return is_shown;
+}
+
+/* Returns whether an offer would be the best, or be shown beside it. */
 static bool is_shown(const struct deciding *d, const struct tsim_offer *offer) {
     const struct tsim_decision *decision = d->decision;
-    const struct tsim_offer *machines[MOST_MACHINES + 1];
-    bool has_purchase = false;
-    size_t n = 0;
-    for (size_t i = 0; i < decision->n_offers && n <= MOST_MACHINES; i++) {
-        const struct tsim_offer *other = &decision->offers[i];
-        size_t at = 0;
-        if (!tsim_offer_is_better(&decision->job->goal, d->search->objective, other, offer))
+    struct showing s = {.n_machines = 0};
+    for (size_t i = 0; i < decision->n_offers && has_room(&s, offer); i++) {
+        if (!tsim_offer_is_better(&decision->job->goal, d->search->objective, &decision->offers[i], offer))
             break;
-        has_purchase |= other->purchase == offer->purchase;
-        while (at < n && !is_same_node(machines[at], other))
-            at++;
-        if (at == n)
-            machines[n++] = other;
+        show(&s, &decision->offers[i]);
     }
-    return n <= MOST_MACHINES || !has_purchase;
+    return has_room(&s, offer);
 }
 
 static bool may_be_shown(const void *context, const struct tsim_plan *without_failures) {
@@ -483,8 +512,8 @@ static enum tsim_status search_halves(struct deciding *d, struct sizes *sizes) {
     return TSIM_OK;
 }
 
-/* Adds the best machines, MOST_REFINED at most, in the sizes that their predictions ask for, and in the next smaller
- * and the next larger size. */
+/* Adds the best machines, MOST_REFINED at most, in the sizes that their predictions ask for, and in the next larger one;
+ * if a date is set, also in the next smaller one, which may still keep it. */
 static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, size_t most_machines) {
     struct tsim_decision *decision = d->decision;
     const struct tsim_catalogue_machine *seen[MOST_REFINED];
@@ -511,7 +540,8 @@ static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, si
             add_size(sizes->list, &sizes->n, machine, own_nodes + 1);
             add_size(sizes->list, &sizes->n, machine, 2 * own_nodes);
         }
-        if (nodes > 1) /* 3 x 2^k or 2^(k+1) after 2^(k+1) or 3 x 2^k: more than five eighths of it */
+        if (nodes > 1 && decision->job->goal.deadline_s >
+                             0) /* 3 x 2^k or 2^(k+1) after 2^(k+1) or 3 x 2^k: more than five eighths of it */
             add_size(sizes->list, &sizes->n, machine, floor(0.625 * nodes));
     }
     return decision->is_interrupted ? TSIM_OK : search_sizes(d, sizes);
@@ -559,6 +589,23 @@ static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
     return TSIM_OK;
 }
 
+/* Tells why the machine that was asked for, or the first, cannot be tried. */
+static enum tsim_status no_machine(struct deciding *d) {
+    const struct tsim_decision *decision = d->decision;
+    const char *node = tsim_override_of(d->overrides, d->n_overrides, "cluster.node");
+    struct tsim_diag *diag = tsim_diags_error(d->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "cluster.node",
+                                              "no machine of the catalogue can run it");
+    const char *why = "a purchase tries nodes of several accelerators with a network", *of = node;
+    for (size_t i = 0; i < decision->n_machines; i++)
+        if (!of || (node && strcmp(decision->machines[i].node, node) == 0)) {
+            of = decision->machines[i].node;
+            why = decision->machines[i].left_out;
+        }
+    tsim_diag_hint(diag, "%.60s: %.200s%s%.60s%s", of, why, node ? "; --vary cluster.node=" : "", node ? node : "",
+                   node ? " --vary cluster.nodes=1 tries it all the same" : "");
+    return TSIM_ERR_INFEASIBLE;
+}
+
 /* Searches each machine in the size of a first guess, then the best machines in the sizes that their predictions ask
  * for, and then those that were left out for their price, if that does not prove that they lose. */
 static enum tsim_status search_catalogue(struct deciding *d) {
@@ -569,11 +616,8 @@ static enum tsim_status search_catalogue(struct deciding *d) {
     for (size_t i = 0; i < decision->n_machines; i++)
         if (!decision->machines[i].left_out)
             add_first(d, sizes, &decision->machines[i]);
-    if (sizes->n == 0) {
-        tsim_diags_error(d->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "cluster.node",
-                         "no machine of the catalogue can run it");
-        return TSIM_ERR_INFEASIBLE;
-    }
+    if (sizes->n == 0)
+        return no_machine(d);
     TSIM_TRY(search_sizes(d, sizes));
     TSIM_TRY(search_halves(d, sizes));
     TSIM_TRY(refine(d, sizes));
@@ -650,6 +694,8 @@ static const char *gains_text(struct tsim_arena *arena, const struct tsim_offer 
                : "";
 }
 
+#define LITTLE_MORE 1.1
+
 static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *best, const struct tsim_offer *other,
                            enum tsim_decision_objective objective) {
     const struct tsim_goal_spec *goal = &job_of(best)->goal;
@@ -675,16 +721,17 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
     if (best->chance_of_both < TSIM_CHANCE_LIKELY && miss_ratio(goal, other) > miss_ratio(goal, best)) {
         double late = other->days.p50 / limit_of(goal, LIMITED_DAYS);
         enum limited which = late >= other->cost_usd.p50 / limit_of(goal, LIMITED_USD) ? LIMITED_DAYS : LIMITED_USD;
-        const char *its = amount_text(arena, other, range_of(other, which)->p50, which);
-        const char *bests = amount_text(arena, best, range_of(best, which)->p50, which);
-        return strcmp(its, bests) == 0
-                   ? tsim_arena_printf(arena, "it misses by a little more: in the middle case, too, %s", its)
-                   : tsim_arena_printf(arena, "it misses by more: in the middle case %s, against %s", its, bests);
+        double amount = range_of(other, which)->p50, bests = range_of(best, which)->p50;
+        const char *its = amount_text(arena, other, amount, which);
+        return amount < LITTLE_MORE * bests /* the digits that ranges support may not tell one from the other */
+                   ? tsim_arena_printf(arena, "it misses by a little more: in the middle case %s", its)
+                   : tsim_arena_printf(arena, "it misses by more: in the middle case %s, against %s", its,
+                                       amount_text(arena, best, bests, which));
     }
     if (objective == TSIM_DECIDE_BY_ENERGY)
         return tsim_arena_printf(arena, "it needs %.0f %% more energy",
                                  100 * (other->energy_kwh.p50 / best->energy_kwh.p50 - 1));
-    if (is_by_days(goal, objective))
+    if (objective == TSIM_DECIDE_BY_DAYS)
         return tsim_arena_printf(arena, "it ends %s", over_text(arena, other->days.p50 / best->days.p50, LIMITED_DAYS));
     return tsim_arena_printf(arena, "it is as likely to meet the goal and is expected to cost %s%s",
                              over_text(arena, other->mean_usd / best->mean_usd, LIMITED_USD),
@@ -705,25 +752,14 @@ static const char *contract_text(struct tsim_arena *arena, const struct tsim_off
  * machines. */
 static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *decision,
                               enum tsim_decision_objective objective) {
-    enum { MOST_ALTERNATIVES = TSIM_N_PURCHASES + 1 + MOST_MACHINES };
-    const struct tsim_offer *best = &decision->offers[0], *machines[MOST_MACHINES];
-    bool has_purchase[TSIM_N_PURCHASES] = {false}, has_size = false;
-    size_t n_machines = 0;
+    enum { MOST_ALTERNATIVES = TSIM_N_PURCHASES + 2 + MOST_MACHINES };
+    const struct tsim_offer *best = &decision->offers[0];
+    struct showing s = {.n_machines = 0};
     decision->alternatives = TSIM_NEW_ARRAY(arena, MOST_ALTERNATIVES, struct tsim_alternative);
-    has_purchase[best->purchase] = decision->is_met;
-    for (size_t i = decision->is_met ? 1 : 0; i < decision->n_offers; i++) {
+    for (size_t i = 0; i < decision->n_offers; i++) {
         const struct tsim_offer *offer = &decision->offers[i];
-        bool is_kind = !has_purchase[offer->purchase];
-        bool is_size = !has_size && is_same_node(offer, best) && offer->purchase == best->purchase && offer != best;
-        bool is_machine = n_machines < MOST_MACHINES && !is_same_node(offer, best);
-        for (size_t k = 0; k < n_machines; k++)
-            is_machine &= !is_same_node(offer, machines[k]);
-        if (!is_kind && !is_size && !is_machine)
+        if (!show(&s, offer) || (decision->is_met && offer == best))
             continue;
-        has_purchase[offer->purchase] = true;
-        has_size |= is_size;
-        if (is_machine)
-            machines[n_machines++] = offer;
         decision->alternatives[decision->n_alternatives++] = (struct tsim_alternative){
             offer,
             decision->is_met || offer != best
@@ -734,9 +770,9 @@ static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *de
 
 /* ---- as `tsim run` plays it ---- */
 
-/* Returns the plan played operator by operator; NULL if it cannot be. */
-static const struct tsim_plan *played(struct deciding *d, const struct tsim_evidence *evidence,
-                                      const struct tsim_plan *screened) {
+/* Returns the plan played with some detail, and with failures so many times as frequent; NULL if it cannot be. */
+static const struct tsim_plan *played(struct deciding *d, const struct tsim_plan *screened, enum tsim_detail detail,
+                                      double failures) {
     struct tsim_plan *plan = TSIM_NEW(d->arena, struct tsim_plan);
     const struct tsim_scenario *scenario;
     struct tsim_arena scratch;
@@ -747,8 +783,11 @@ static const struct tsim_plan *played(struct deciding *d, const struct tsim_evid
     bool is_good = tsim_scenario_replan(&scratch, plan->candidate->job, &plan->choice, &scenario);
     if (is_good) {
         struct tsim_scenario whole = *scenario;
-        whole.simulation.detail = TSIM_DETAIL_OPERATORS;
-        is_good = tsim_plan_play(d->arena, evidence, &whole, plan, &diags) == TSIM_OK;
+        whole.simulation.detail = detail;
+        whole.reliability.node_mtbf_s /= failures;
+        for (int c = 0; c < TSIM_N_COMPONENTS; c++)
+            whole.reliability.component_mtbf_s[c] /= failures;
+        is_good = tsim_plan_play(d->arena, &d->evidence, &whole, plan, &diags) == TSIM_OK;
     }
     tsim_diags_release(&diags);
     tsim_arena_release(&scratch);
@@ -756,8 +795,8 @@ static const struct tsim_plan *played(struct deciding *d, const struct tsim_evid
 }
 
 /* Plays a plan, which replaces the screened one in all its offers. */
-static void play_offers(struct deciding *d, const struct tsim_evidence *evidence, const struct tsim_plan *screened) {
-    const struct tsim_plan *plan = played(d, evidence, screened);
+static void play_offers(struct deciding *d, const struct tsim_plan *screened) {
+    const struct tsim_plan *plan = played(d, screened, TSIM_DETAIL_OPERATORS, 1);
     for (size_t i = 0; i < d->decision->n_offers; i++) {
         struct tsim_offer *offer = &d->decision->offers[i], anew;
         if (offer->plan != screened)
@@ -782,8 +821,7 @@ static const struct tsim_plan *shown_unplayed(const struct tsim_decision *decisi
 static enum tsim_status show_played(struct deciding *d) {
     struct tsim_decision *decision = d->decision;
     const struct tsim_plan *screened;
-    struct tsim_evidence evidence;
-    TSIM_TRY(tsim_evidence_read(d->arena, &evidence, d->diags));
+    TSIM_TRY(tsim_evidence_read(d->arena, &d->evidence, d->diags));
     for (size_t i = 0; i < decision->n_offers; i++)
         decision->offers[i].is_screened = d->is_screened;
     for (;;) {
@@ -793,7 +831,7 @@ static enum tsim_status show_played(struct deciding *d) {
         screened = decision->is_interrupted ? NULL : shown_unplayed(decision);
         if (!screened)
             return TSIM_OK;
-        play_offers(d, &evidence, screened);
+        play_offers(d, screened);
         rank(decision, d->search->objective);
     }
 }
@@ -950,17 +988,56 @@ static double flip_at(struct tsim_decision *decision, enum tsim_decision_objecti
     return at;
 }
 
+/* Learns from a plan that is played with failures so many times as frequent what they cost of each case of its days:
+ * checkpoints come closer, and failures may come before the ones before are mended. */
+static void learn_failures(struct deciding *d, const struct tsim_offer *offer, double times) {
+    const struct tsim_plan *plan = offer->plan, *failing;
+    struct tsim_distribution *frac = TSIM_NEW(d->arena, struct tsim_distribution);
+    enum tsim_detail detail =
+        d->is_screened && !offer->is_screened ? TSIM_DETAIL_OPERATORS : job_of(offer)->simulation.detail;
+    failing = played(d, plan, detail, times);
+    if (!failing)
+        return;
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++) { /* `stretch` the other way round */
+        double longer = failing->days_at.at[i] / plan->days_at.at[i];
+        frac->at[i] = longer > 1 ? (longer - 1) / (longer * times - 1) : 0;
+    }
+    for (size_t i = 0; i < d->decision->n_offers; i++)
+        if (d->decision->offers[i].plan == plan)
+            d->decision->offers[i].failing_frac_at = frac;
+}
+
+/* Finds where more frequent failures change the choice, with the choice and what takes its place played there. */
+static double failures_flip_at(struct deciding *d, double to, const struct tsim_offer **other) {
+    enum { MOST_PLAYED = 4 };
+    struct tsim_decision *decision = d->decision;
+    double before = (double)NAN, at;
+    for (int i = 0; i <= MOST_PLAYED; i++, before = at) {
+        at = flip_at(decision, d->search->objective, CHANGE_FAILURES, 1, to, other);
+        if (isnan(at) || decision->is_interrupted || fabs(at / before - 1) < LEAST_FLIP_FRAC ||
+            !job_of(&decision->offers[0])->reliability.has)
+            break;
+        learn_failures(d, &decision->offers[0], at);
+        if (*other)
+            learn_failures(d, *other, at);
+    }
+    return at;
+}
+
 static const char *then_text(struct tsim_arena *arena, const struct tsim_offer *other) {
     return other ? tsim_arena_printf(arena, "%s %s", TSIM_PURCHASE_WORDS[other->purchase],
                                      tsim_offer_cluster(arena, other))
                  : "no candidate meets the goal any more";
 }
 
-static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, enum tsim_decision_objective objective,
-                     enum change which, double to) {
+static void say_flip(struct deciding *d, enum change which, double to) {
+    struct tsim_arena *arena = d->arena;
+    struct tsim_decision *decision = d->decision;
     const struct tsim_offer *choice = &decision->offers[0], *other = NULL;
     const struct tsim_scenario *job = job_of(choice);
-    double from = which == CHANGE_DELAY ? 0 : 1, at = flip_at(decision, objective, which, from, to, &other);
+    double from = which == CHANGE_DELAY ? 0 : 1;
+    double at = which == CHANGE_FAILURES ? failures_flip_at(d, to, &other)
+                                         : flip_at(decision, d->search->objective, which, from, to, &other);
     const char *then = then_text(arena, other), *sentence = NULL;
     char now[48], value[48];
     bool has = !isnan(at);
@@ -1000,7 +1077,8 @@ static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, e
                                                    : "the price of electricity changes nothing: the rent includes it";
         break;
     case CHANGE_FAILURES:
-        sentence = has ? tsim_arena_printf(arena, "if failures were %.2g times as frequent: %s", at, then)
+        sentence = has ? tsim_arena_printf(arena, "if failures were %s: %s",
+                                           ratio_text(arena, at, "more frequent", "frequent"), then)
                        : "failures up to ten times as frequent change nothing";
         break;
     case CHANGE_SLIP:
@@ -1041,19 +1119,19 @@ static void say_utilization(struct tsim_arena *arena, struct tsim_decision *deci
                   arena, "over %s such a cluster is cheaper to rent than to own however much it is in use", life);
 }
 
-static void find_flips(struct tsim_arena *arena, struct tsim_decision *decision,
-                       enum tsim_decision_objective objective) {
+static void find_flips(struct deciding *d) {
+    struct tsim_arena *arena = d->arena;
+    struct tsim_decision *decision = d->decision;
     const struct tsim_offer *choice = &decision->offers[0];
     bool is_bought = choice->purchase == TSIM_PURCHASE_BUY;
     decision->flips = TSIM_NEW_ARRAY(arena, MOST_FLIPS, const char *);
-    say_flip(arena, decision, objective, CHANGE_RENT, is_bought ? 0.1 : 10);
-    say_flip(arena, decision, objective, CHANGE_PURCHASE, is_bought ? 10 : 0.1);
+    say_flip(d, CHANGE_RENT, is_bought ? 0.1 : 10);
+    say_flip(d, CHANGE_PURCHASE, is_bought ? 10 : 0.1);
     say_utilization(arena, decision);
-    say_flip(arena, decision, objective, CHANGE_POWER, 10);
-    say_flip(arena, decision, objective, CHANGE_FAILURES, 10);
-    say_flip(arena, decision, objective, CHANGE_DELAY,
-             is_bought ? TSIM_YEAR_S / TSIM_DAY_S : -job_of(choice)->cost.delivery_s / TSIM_DAY_S);
-    say_flip(arena, decision, objective, CHANGE_SLIP, 2);
+    say_flip(d, CHANGE_POWER, 10);
+    say_flip(d, CHANGE_FAILURES, 10);
+    say_flip(d, CHANGE_DELAY, is_bought ? TSIM_YEAR_S / TSIM_DAY_S : -job_of(choice)->cost.delivery_s / TSIM_DAY_S);
+    say_flip(d, CHANGE_SLIP, 2);
     apply(decision, &TSIM_NO_CHANGES);
 }
 
@@ -1245,7 +1323,7 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
         say_dear(arena, decision);
     TSIM_TRY(find_rivals(&d));
     if (decision->is_met)
-        find_flips(arena, decision, search->objective);
+        find_flips(&d);
     else
         find_misses(arena, decision);
     return TSIM_OK;

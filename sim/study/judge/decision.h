@@ -21,7 +21,7 @@
  *
  * The chance of a goal is the share of all pairs of d and p that keep it. It is rounded, and kept below what the
  * measured runs can support (buy_judgements.h). Offers are ranked by the chance that they keep both date and budget.
- * Offers that are equally likely are ranked by expected cost, or by days if no date is set. */
+ * Offers that are equally likely are ranked by expected cost. */
 #ifndef TSIM_STUDY_DECISION_H
 #define TSIM_STUDY_DECISION_H
 
@@ -52,6 +52,7 @@ struct tsim_offer {
     double machines_frac;             /* part of asked_usd: all but the network, if this has a price of its own */
     double least_days, delivery_days; /* least days that are paid for; days before the run begins */
     double failing_frac;              /* part of the days that failures cost */
+    const struct tsim_distribution *failing_frac_at; /* the same of each case of days; NULL: failing_frac of all */
     double mean_usd;
     struct tsim_percentiles days, cost_usd, energy_kwh;
     double chance_in_time, chance_in_budget, chance_of_both; /* NAN: there is no such goal */
