@@ -53,7 +53,8 @@ enum tsim_position {
 struct tsim_experts {
     int64_t count; /* 0: a dense model, and nothing else counts */
     int64_t active, ffn_hidden, shared;
-    int64_t first, every;   /* layer l (from 0) has experts where l >= first and (l - first + 1) % every == 0 */
+    int64_t first, every; /* layer l (from 0) has experts where l >= first and (l - first + 1) % every == 0 */
+    int64_t latent; /* routed experts work on a vector of this width, projected before and behind; 0: on the token */
     int64_t node_limit;     /* nodes from which a token may choose experts; 0: all */
     bool router_bias;       /* each expert has a correction that is added to its score (DeepSeek-V3) */
     bool limited;           /* gate and other half are clamped before the activation (gpt-oss) */
@@ -79,6 +80,7 @@ enum tsim_mixing {
     TSIM_MIXING_MAMBA,     /* a state-space recurrence, computed by products: `mamba` */
     TSIM_MIXING_MAMBA1,    /* a state-space recurrence, computed by a scan: `mamba1` */
     TSIM_MIXING_DELTA,     /* linear attention by the gated delta rule: `delta` */
+    TSIM_MIXING_SHORT,     /* a short convolution between two gates: `short_convolution` */
     TSIM_MIXING_SEGMENT,   /* attention to the last segment as well: `memory` */
     TSIM_MIXING_SPARSE,    /* attention to the tokens that `index` picks */
     TSIM_MIXING_MODULATED, /* attention of a diffusion transformer: `diffusion` */
@@ -113,6 +115,12 @@ struct tsim_mamba1 {
     int64_t state, step_rank;
     int64_t kernel; /* width of the convolution before it, in tokens */
     bool norms;     /* step sizes and the vectors that write and read states are normalized (Jamba) */
+};
+
+/* A convolution over a few tokens, each channel for itself, between two gates (LFM2; Liquid AI 2025, arXiv:2511.23404). */
+struct tsim_short_convolution {
+    int64_t kernel; /* width in tokens; 0: the model has no such layer, and nothing else counts */
+    bool bias;      /* the convolution and both products have biases */
 };
 
 /* The gated delta rule (Yang et al. 2024, arXiv:2412.06464). There are key heads, for queries and keys, and value
@@ -166,10 +174,12 @@ struct tsim_tower {
     bool gated_mlp, bias, positions, frozen;
     enum tsim_norm norm;
     struct tsim_image image;
-    int64_t images;          /* images of a sample */
-    int64_t merge;           /* patches on the side of a square that becomes one token */
-    bool pools;              /* the mean of the square becomes the token, not all of its values */
-    int64_t products, inner; /* products of the projector, and its inner width */
+    int64_t images;              /* images of a sample */
+    int64_t merge;               /* patches on the side of a square that becomes one token */
+    bool pools;                  /* the mean of the square becomes the token, not all of its values */
+    int64_t products;            /* products of the projector: 1 to 3 */
+    int64_t inner, second_inner; /* its widths behind the first of several products and behind the second of three */
+    int64_t projectors;          /* projectors side by side, of the results of as many layers (DeepStack) */
     bool unbiased_projector;
     const struct tsim_model *network; /* the tower as a model of its own */
 };
@@ -270,6 +280,7 @@ struct tsim_model {
     bool parallel_norms; /* attention and the feed-forward block stand side by side, each behind a norm */
     bool qkv_bias;       /* queries, keys and values have biases even if other products have none (Qwen2) */
     bool qk_norm;        /* each head's query and key are normed, with scales that heads share (Qwen3) */
+    bool wide_qk_norm;   /* the norms of queries and keys go over all heads together (OLMo 2, Wan) */
     bool pooler;         /* the first token goes through a product of hidden x hidden beside the head (BERT) */
     double rotary_frac;  /* part of each head that is rotated; 0: all of it */
     bool rotary_scaled;  /* queries and keys are scaled when they are rotated: YaRN's attention factor is not 1 */
@@ -284,6 +295,7 @@ struct tsim_model {
     struct tsim_mamba mamba;
     struct tsim_mamba1 mamba1;
     struct tsim_delta delta;
+    struct tsim_short_convolution short_convolution;
     struct tsim_index index;
     struct tsim_diffusion diffusion;
     struct tsim_tower tower;

@@ -211,6 +211,7 @@ struct tsim_generation_spec {
     int64_t nodes;                        /* of the cluster, which generate and do nothing else; 0: all nodes do both */
     int64_t ahead;                        /* rounds that are generated before the steps on an earlier round are over */
     int64_t tensor;                       /* ranks that divide the model while it generates */
+    int64_t expert;                       /* engines that share one set of experts */
     int64_t rollouts;                     /* samples that are generated before the next steps train on them */
     int64_t samples_per_prompt;           /* responses to one prompt, which share its cache */
     int64_t max_sequences;                /* that one engine runs at once, if its memory holds them */

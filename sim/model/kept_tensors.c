@@ -75,6 +75,8 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
     tsim_keep(kept, "latent vectors and their norms", z->ts * 2 * latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && latent > 0))
         tsim_keep(kept, "queries, keys, values", z->t * (z->query + kept_keys_and_values(z)) * attention_bytes(z));
+    if (z->model->wide_qk_norm)
+        tsim_keep(kept, "queries, keys: inputs of norms", z->t * z->tp * (z->query + z->key) * norm_input_bytes(z));
     if (z->model->qk_norm && latent == 0)
         tsim_keep(kept, "queries, keys: inputs of norms", z->t * (z->query + z->key) * norm_input_bytes(z));
     tsim_keep(kept, "gate of attention, and its result", z->t * 2 * z->gate * e);

@@ -24,6 +24,8 @@ void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape
     gemm(list, "cross q", z->linear_precision, z->t, z->query, z->h, le, e);
     tsim_op_gather_input(list, encoder, "tensor: gather, encoder", z->h);
     gemm(list, "cross kv", z->linear_precision, encoder->t, z->key + z->value, z->h, le, e);
+    if (z->model->wide_qk_norm)
+        tsim_op_wide_norms_forward(list, z, z->t * z->query, encoder->t * z->key);
     tsim_op_core_forward(list, &cross);
     cast(list, z, "cast", z->t * z->q);
     gemm(list, "cross output", z->linear_precision, z->t, z->h, z->q, le, e);
@@ -42,6 +44,8 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
                                                      .n = z->h,
                                                      .k = z->q});
     tsim_op_core_backward(list, &cross);
+    if (z->model->wide_qk_norm)
+        tsim_op_wide_norms_backward(list, z, z->t * z->query, encoder->t * z->key);
     tsim_op_linear_backward(list, encoder,
                             &(struct tsim_op_linear){.input = "cross kv, input",
                                                      .weight = "cross kv, weight",
@@ -89,6 +93,8 @@ void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *
     tsim_keep(kept, "cross attention: norm, input, mask", z->ts * z->h * (e + z->linear_bytes + z->mask_bytes));
     tsim_keep(kept, "cross attention: queries and result", z->t * (z->query + z->q) * e);
     tsim_keep(kept, "cross attention: keys and values", encoder->t * (z->key + z->value) * e);
+    if (z->model->wide_qk_norm)
+        tsim_keep(kept, "cross attention: inputs of norms", z->tp * (z->t * z->query + encoder->t * z->key) * e);
     tsim_keep_core_of(&cross, "cross attention: its core", parts, kept);
 }
 

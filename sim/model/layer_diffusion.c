@@ -31,8 +31,10 @@ static double product_of_vectors(const struct tsim_model *m, double vectors) {
     return m->diffusion.shared_modulation ? 0 : h * vectors * h + vectors * h;
 }
 
+/* Megatron's own are compiled, too (Megatron-Bridge, diffusion/models/wan/wan_layer_spec.py: jit_fuser on normalize_modulate
+ * and scale_add). */
 static bool is_compiled(const struct tsim_op_shape *z) {
-    return z->software->fusion == TSIM_FUSION_COMPILE;
+    return z->software->fusion == TSIM_FUSION_COMPILE || z->software->fusion == TSIM_FUSION_TE;
 }
 
 /* Returns the shape of a text's tokens, all of which are on every context rank. */
@@ -88,9 +90,13 @@ static void scale_backward(struct tsim_op_list *list, const struct tsim_op_shape
     elementwise(list, name, z->ts * z->h, is_compiled(z) ? 2 * e : 3 * e + 2 * e, is_compiled(z) ? 1 : 2);
 }
 
-/* Keeps the outputs of the norms, and those of the blocks before their gates. */
+/* Keeps the outputs of the blocks before their gates, and those of the norms, which a compiler makes again from their
+ * inputs. */
 static void keep_modulation(const struct tsim_op_shape *z, struct tsim_kept *kept) {
-    tsim_keep(kept, "modulation: what is scaled, and what is gated", z->ts * 4 * z->h * z->element_bytes);
+    double e = z->element_bytes;
+    tsim_keep(kept, "modulation: what is gated", z->ts * 2 * z->h * e);
+    if (!is_compiled(z))
+        tsim_keep(kept, "modulation: what is scaled", z->ts * 2 * z->h * e);
 }
 
 static void ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -167,7 +173,7 @@ static void modulated_count(const struct tsim_model *m, enum tsim_part part, str
     p->modulation = m->diffusion.shared_modulation ? VECTORS * h : product_of_vectors(m, VECTORS);
     if (m->diffusion.text_tokens > 0) {
         p->cross = p->attention;
-        p->cross_norm = 2 * h;
+        p->cross_norm = 2 * h + (m->wide_qk_norm ? tsim_count_wide_norms(m) : 0);
     }
 }
 

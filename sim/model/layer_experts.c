@@ -320,8 +320,6 @@ static int32_t experts_forward(struct tsim_op_list *list, const struct tsim_op_s
     struct experts x = experts_of(z);
     const struct tsim_op_shape *g = &x.grouped;
     double e = z->element_bytes, le = z->linear_bytes, up = tsim_model_up_products(z->model);
-    int32_t first = list->n;
-    router_forward(list, z, &x);
     int32_t routed = list->n;
     if (is_permuted_by_products(z))
         masks(list, z, &x);
@@ -360,7 +358,6 @@ static int32_t experts_forward(struct tsim_op_list *list, const struct tsim_op_s
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     mark_lengths(list, z, routed);
-    mark_part(list, first, TSIM_RECOMPUTE_EXPERTS);
     return after;
 }
 
@@ -427,6 +424,61 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     mark_lengths(list, z, begin);
+}
+
+/* ---- experts of a latent vector ---- */
+
+/* Routed experts work on a vector that is not as wide as the token (NVIDIA 2025, Nemotron 3, arXiv:2512.20856, section 2.2:
+ * LatentMoE; Megatron-Core, transformer/moe/moe_layer.py, fc1_latent_proj and fc2_latent_proj): a product before dispatch
+ * and one behind the combination, of each rank's own tokens and whole on every rank. The router takes the token. */
+static struct tsim_op_shape narrowed(const struct tsim_op_shape *z) {
+    struct tsim_op_shape narrow = *z;
+    narrow.h = z->model->experts.latent > 0 ? (double)z->model->experts.latent : z->h;
+    return narrow;
+}
+
+static void latent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double n,
+                           double k) {
+    if (z->model->experts.latent == 0)
+        return;
+    cast(list, z, "cast", z->ts * k);
+    tsim_op_dequantize(list, z, n * k);
+    gemm(list, name, z->linear_precision, z->ts, n, k, z->linear_bytes, z->element_bytes);
+}
+
+static void latent_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
+                            const char *weight, double n, double k) {
+    struct tsim_op_shape own = *z;
+    if (z->model->experts.latent == 0)
+        return;
+    own.tp = 1;
+    own.t = z->ts;
+    own.sequence_parallel = false;
+    tsim_op_linear_backward(list, &own, &(struct tsim_op_linear){.input = input, .weight = weight, .n = n, .k = k});
+}
+
+/* Returns the place of the first operator whose result no gradient needs: the product behind the experts needs what they
+ * gave. */
+static int32_t routed_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    struct experts x = experts_of(z);
+    struct tsim_op_shape narrow = narrowed(z);
+    int32_t first = list->n;
+    router_forward(list, z, &x);
+    latent_forward(list, z, "latent of experts, in", narrow.h, z->h);
+    int32_t after = experts_forward(list, &narrow);
+    if (z->model->experts.latent > 0)
+        after = list->n;
+    latent_forward(list, z, "latent of experts, out", z->h, narrow.h);
+    mark_part(list, first, TSIM_RECOMPUTE_EXPERTS);
+    return after;
+}
+
+static void routed_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    struct experts x = experts_of(z);
+    struct tsim_op_shape narrow = narrowed(z);
+    latent_backward(list, z, "latent of experts, out, input", "latent of experts, out, weight", z->h, narrow.h);
+    experts_backward(list, &narrow);
+    latent_backward(list, z, "latent of experts, in, input", "latent of experts, in, weight", narrow.h, z->h);
     router_backward(list, z, &x);
 }
 
@@ -446,7 +498,7 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
         struct tsim_op_shape shared = shared_shape(z);
         tsim_op_mlp_forward(list, &shared);
     }
-    int32_t after = experts_forward(list, z);
+    int32_t after = routed_forward(list, z);
     if (z->model->experts.shared > 0)
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
     tsim_op_norm_behind_forward(list, z, "norm 2, behind");
@@ -462,7 +514,7 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
 static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_residual_backward(list, z, "residual 2");
     tsim_op_norm_behind_backward(list, z, "norm 2, behind");
-    experts_backward(list, z);
+    routed_backward(list, z);
     if (z->model->experts.shared > 0) {
         struct tsim_op_shape shared = shared_shape(z);
         tsim_op_mlp_backward(list, &shared);
@@ -485,25 +537,28 @@ static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept
     if (parts & TSIM_RECOMPUTE_EXPERTS)
         return;
     struct experts x = experts_of(z);
+    double h = narrowed(z).h;
     tsim_keep(kept, "router: scores", z->ts * x.count * 4);
-    tsim_keep(kept, "experts: inputs", x.rows * z->h * z->linear_bytes);
+    if (z->model->experts.latent > 0)
+        tsim_keep(kept, "experts: their latent result", z->ts * h * z->linear_bytes);
+    tsim_keep(kept, "experts: inputs", x.rows * h * z->linear_bytes);
     tsim_keep(kept, "experts: inner tensors", x.rows * x.f * tsim_inner_kept_bytes(z, parts));
     if (z->model->experts.limited && is_epilogue_written_out(z) && !(parts & TSIM_RECOMPUTE_ACTIVATION))
         tsim_keep(kept, "experts: limited inner tensors",
                   x.rows * x.f * tsim_model_up_products(z->model) * z->element_bytes);
     if (!is_permutation_fused(z)) /* weighted after the experts */
-        tsim_keep(kept, "experts: results", z->ts * x.active * z->h * z->element_bytes);
+        tsim_keep(kept, "experts: results", z->ts * x.active * h * z->element_bytes);
 }
 
 static double waiting(const struct tsim_op_shape *z) {
     struct tsim_op_shape shared = shared_shape(z);
     struct experts x = experts_of(z);
-    return tsim_ffn_waiting(z, shared.f) + x.rows * (2 * z->h + (1 + tsim_model_up_products(z->model)) * x.f);
+    return tsim_ffn_waiting(z, shared.f) + x.rows * (2 * narrowed(z).h + (1 + tsim_model_up_products(z->model)) * x.f);
 }
 
 static double widest_bytes(const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
-    return x.rows * fmax(tsim_model_up_products(z->model) * x.f, z->h) * z->element_bytes;
+    return x.rows * fmax(tsim_model_up_products(z->model) * x.f, narrowed(z).h) * z->element_bytes;
 }
 
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
@@ -512,12 +567,20 @@ static void count(const struct tsim_model *m, struct tsim_layer_parameters *para
     tsim_count_ffn_norms(m, parameters);
     parameters->router = ((double)m->hidden + (e->router_bias ? 1 : 0)) * (double)e->count;
     parameters->shared = (double)e->shared * expert;
+    if (e->latent > 0) { /* products without biases, each of them narrower */
+        expert = expert * (double)e->latent / (double)m->hidden;
+        parameters->latent += 2 * (double)(m->hidden * e->latent);
+    }
     parameters->experts = (double)e->count * expert;
 }
 
 static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
-    double experts = (double)m->experts.count;
-    tsim_matrices_add_ffn(matrices, m, times * (experts + (double)m->experts.shared), (double)m->experts.ffn_hidden);
+    double experts = (double)m->experts.count, inner = (double)m->experts.ffn_hidden, h = (double)m->hidden,
+           latent = (double)m->experts.latent;
+    tsim_matrices_add_ffn(matrices, m, times * (double)m->experts.shared, inner);
+    tsim_matrices_add(matrices, times * experts * (tsim_model_up_products(m) + 1), latent > 0 ? latent : h, inner,
+                      true);
+    tsim_matrices_add(matrices, 2 * times, h, latent, true);
     tsim_matrices_add(matrices, times, (double)m->hidden, experts, false);
 }
 

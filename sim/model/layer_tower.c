@@ -4,9 +4,10 @@
  * Its tokens attend to those of their image alone. Context ranks, which cut the sequences of the language model, each
  * run the whole tower (Megatron-LM, megatron/core/models/multimodal/llava_model.py).
  *
- * Squares of `merge` x `merge` patches become one token each: their mean, or all of their values side by side. The
- * projector is one or two products, with an activation function between, behind the tower's last norm. Its results take
- * the place of as many tokens of the sequence, a pass that reads and writes them.
+ * Squares of `merge` x `merge` patches become one token each: their mean, or all of their values side by side. The projector is
+ * one to three products, with activation functions between, behind the tower's last norm. Its results take the place of
+ * as many tokens of the sequence, a pass that reads and writes them. Where there are several projectors (DeepStack: Meng et al. 2024,
+ * arXiv:2406.04334; Qwen3-VL) each takes the result of another layer of the tower and adds to a layer of the language model.
  *
  * A frozen tower goes forward alone and keeps nothing: nothing before it needs a gradient. Beside adapters the
  * projector is frozen, too. */
@@ -130,41 +131,44 @@ const struct tsim_whole_layer tsim_tower_layer = {.forward = layer_forward,
 
 /* ---- the projector ---- */
 
-enum { MOST_PRODUCTS = 2 };
+enum { MOST_PRODUCTS = 3 };
 struct product {
     const char *name, *input, *weight;
     double n, k;
-    bool is_column_parallel;
+    bool is_column_parallel, is_row_parallel;
 };
 
-/* Lists the projector's products as one tensor rank has them. Where there are two, the ranks share the columns of the
+/* Lists the projector's products as one tensor rank has them. Where there are several, the ranks share the columns of the
  * first and the rows of the second. */
 static int products_of(const struct tsim_model *m, double tp, struct product products[MOST_PRODUCTS]) {
     const struct tsim_tower *t = &m->tower;
     double square = t->pools ? 1 : (double)(t->merge * t->merge), from = square * (double)t->hidden,
-           to = (double)m->hidden, inner = (double)t->inner;
+           to = (double)m->hidden, inner = (double)t->inner, second = (double)t->second_inner;
     if (t->products == 1) {
-        products[0] = (struct product){"projector", "projector, input", "projector, weight", to, from, false};
+        products[0] = (struct product){"projector", "projector, input", "projector, weight", to, from, false, false};
         return 1;
     }
     products[0] =
-        (struct product){"projector up", "projector up, input", "projector up, weight", inner / tp, from, true};
-    products[1] =
-        (struct product){"projector down", "projector down, input", "projector down, weight", to, inner / tp, false};
-    return 2;
+        (struct product){"projector up", "projector up, input", "projector up, weight", inner / tp, from, true, false};
+    products[1] = (struct product){"projector down",
+                                   "projector down, input",
+                                   "projector down, weight",
+                                   t->products == 2 ? to : second,
+                                   inner / tp,
+                                   false,
+                                   true};
+    products[2] =
+        (struct product){"projector out", "projector out, input", "projector out, weight", to, second, false, false};
+    return (int)t->products;
 }
 
-/* Returns the tokens that come out, as wide as the language model; the tower's tokens before are `tower`. */
+/* Returns the tokens that come out of all projectors, as wide as the language model. */
 static struct tsim_op_shape projected_shape(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_first(sc);
-    z.s = z.sk = projected_tokens(sc->model);
+    z.s = z.sk = projected_tokens(sc->model) * (double)sc->model->tower.projectors;
     z.t = z.tk = z.ts = z.b * z.s;
     z.sequence_parallel = false;
     return z;
-}
-
-static bool is_row_parallel(const struct tsim_op_shape *z) {
-    return z->tp > 1 && z->model->tower.products == 2;
 }
 
 static void projector_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at,
@@ -180,11 +184,11 @@ static void projector_forward(const struct tsim_scenario *sc, enum tsim_part par
     for (int i = 0; i < n; i++) {
         cast(list, &z, "cast", z.t * products[i].k);
         gemm(list, products[i].name, z.linear_precision, z.t, products[i].n, products[i].k, le, e);
+        if (products[i].is_row_parallel && z.tp > 1)
+            sum_partial(list, &z, "tensor: reduce, projector", z.t * products[i].n * e, TSIM_EXPOSED);
         if (i < n - 1)
             elementwise(list, "projector, activation", z.t * products[i].n, 2 * e, 1);
     }
-    if (is_row_parallel(&z))
-        sum_partial(list, &z, "tensor: reduce, projector", z.t * z.h * e, TSIM_EXPOSED);
     elementwise(list, "images into the sequence", z.t * z.h, 2 * e, 1);
 }
 
@@ -234,7 +238,7 @@ static double parameters_of_products(const struct tsim_model *m) {
     double parameters = 0;
     for (int i = products_of(m, 1, products); i-- > 0;)
         parameters += products[i].n * (products[i].k + (m->tower.unbiased_projector ? 0 : 1));
-    return parameters;
+    return parameters * (double)m->tower.projectors;
 }
 
 /* One product alone is whole on every tensor rank. */
@@ -255,7 +259,7 @@ static void projector_matrices(const struct tsim_model *m, enum tsim_part part, 
     struct product products[MOST_PRODUCTS];
     (void)part;
     for (int i = products_of(m, 1, products); i-- > 0;)
-        tsim_matrices_add(matrices, times, products[i].n, products[i].k, true);
+        tsim_matrices_add(matrices, times * (double)m->tower.projectors, products[i].n, products[i].k, true);
 }
 
 static double projector_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {

@@ -94,6 +94,7 @@ static enum tsim_part of_entry(const struct tsim_model *m, struct tsim_layer_ent
         [TSIM_MIXING_MAMBA] = {TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_MAMBA},
         [TSIM_MIXING_MAMBA1] = {TSIM_PART_MAMBA1_LAYER, TSIM_PART_MAMBA1_EXPERT_LAYER, TSIM_PART_MAMBA1},
         [TSIM_MIXING_DELTA] = {TSIM_PART_DELTA_LAYER, TSIM_PART_DELTA_EXPERT_LAYER, TSIM_PART_DELTA},
+        [TSIM_MIXING_SHORT] = {TSIM_PART_SHORT_LAYER, TSIM_PART_SHORT_EXPERT_LAYER, TSIM_PART_SHORT},
         [TSIM_MIXING_SEGMENT] = {TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER},
         [TSIM_MIXING_SPARSE] = {TSIM_PART_SPARSE_LAYER, TSIM_PART_SPARSE_EXPERT_LAYER, TSIM_PART_SPARSE},
         [TSIM_MIXING_MODULATED] = {TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER},
@@ -145,14 +146,22 @@ static int64_t n_told_apart(const struct tsim_model *m) {
     return m->n_pattern > 0 || m->encoder_layers > 0 || m->recurrent ? m->layers : layers_before(m);
 }
 
-/* Counts own layers from .. to - 1 along the pattern. */
+/* Counts own layers from .. to - 1 along the pattern, run by run: one entry alone is one run. */
 static void count_pattern(const struct tsim_model *m, int64_t from, int64_t to, struct tsim_parts *parts) {
     int64_t left;
     const struct tsim_layer_entry *entry = entry_of(m, from, &left), *end = m->pattern + m->n_pattern;
     while (from < to) {
-        bool is_told = entry->feed_forward == TSIM_FOLLOWING_AUTO && m->experts.count > 0; /* layer by layer */
-        int64_t n = is_told ? 1 : left < to - from ? left : to - from;
-        parts->times[of_entry(m, *entry, from)] += (double)n;
+        int64_t n = left < to - from && m->n_pattern > 1 ? left : to - from;
+        struct tsim_layer_entry of = *entry;
+        if (of.feed_forward == TSIM_FOLLOWING_AUTO) {
+            double with_experts = expert_layers(m, from + n) - expert_layers(m, from);
+            of.feed_forward = TSIM_FOLLOWING_EXPERTS;
+            parts->times[of_entry(m, of, from)] += with_experts;
+            of.feed_forward = TSIM_FOLLOWING_DENSE;
+            parts->times[of_entry(m, of, from)] += (double)n - with_experts;
+        } else {
+            parts->times[of_entry(m, of, from)] += (double)n;
+        }
         from += n;
         left -= n;
         if (left == 0) {

@@ -219,6 +219,9 @@ void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape
 /* These add the norms of each head's query and key, if the model has them and no latent vectors. */
 void tsim_op_head_norms_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_head_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+/* These add norms over all heads, of so many elements of queries and keys on this rank. */
+void tsim_op_wide_norms_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, double queries, double keys);
+void tsim_op_wide_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, double queries, double keys);
 /* These add the norm between a block and its residual, which some models have (`post_norms`). */
 void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
@@ -272,6 +275,7 @@ void tsim_count_attention(const struct tsim_model *model, struct tsim_layer_para
 void tsim_count_ffn_norms(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 double tsim_count_mlp(const struct tsim_model *model, double inner);
 double tsim_count_norm(const struct tsim_model *model);
+double tsim_count_wide_norms(const struct tsim_model *model); /* of queries and keys, over all heads */
 
 /* These add a feed-forward block from its norm to its residual; the last two add its products and activation alone,
  * which shared experts also have. */
@@ -321,7 +325,7 @@ struct tsim_feed_forward {
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 };
 extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer, tsim_mamba_mixer,
-    tsim_mamba1_mixer, tsim_delta_mixer, tsim_sparse_mixer, tsim_segment_mixer, tsim_no_mixer;
+    tsim_mamba1_mixer, tsim_delta_mixer, tsim_short_mixer, tsim_sparse_mixer, tsim_segment_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
 /* A kind of layer that is not a mixer and a feed-forward block has functions for the whole layer. `part` tells kinds

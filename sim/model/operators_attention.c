@@ -361,13 +361,18 @@ double tsim_count_norm(const struct tsim_model *m) {
     return VECTORS[m->norm] * (double)m->hidden;
 }
 
+double tsim_count_wide_norms(const struct tsim_model *m) {
+    return (double)((m->heads + m->kv_heads) * m->head_dim);
+}
+
 /* Counts attention's parameters. Queries, and keys with values, come from the residual stream, or from latent vectors
  * that have a norm of their own. */
 void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_parameters *p) {
     double h = (double)m->hidden, bias = m->bias ? 1 : 0, qkv_bias = m->bias || m->qkv_bias ? 1 : 0,
            heads = (double)m->heads, d = (double)m->head_dim;
     double q = heads * d, kv = (double)m->kv_heads * d;
-    p->norms += (1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m) + (m->qk_norm ? 2 * (double)m->head_dim : 0);
+    p->norms += (1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m) + (m->qk_norm ? 2 * (double)m->head_dim : 0) +
+                (m->wide_qk_norm ? tsim_count_wide_norms(m) : 0);
     if (m->latent.kv_rank == 0) {
         p->attention = h * (q + 2 * kv) + q * h + (m->output_gate ? h * q : 0) + qkv_bias * (q + 2 * kv) + bias * h +
                        (m->sinks ? heads : 0);

@@ -22,7 +22,7 @@ static struct tsim_op *context_collective(struct tsim_op_list *list, const char 
  * these. */
 static double own_bytes(const struct tsim_op_shape *z) {
     bool is_repeated = z->software->attention_layout == TSIM_LAYOUT_REPEATED;
-    return z->t * (is_repeated ? 2 * z->query : z->key + z->value) * z->element_bytes;
+    return z->tk * (is_repeated ? 2 * z->query : z->key + z->value) * z->element_bytes;
 }
 
 static bool exchanges_by(const struct tsim_op_shape *z, enum tsim_context_exchange exchange) {

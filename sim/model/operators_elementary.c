@@ -72,6 +72,25 @@ void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape 
 void tsim_op_head_norms_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->model->qk_norm && z->model->latent.kv_rank == 0)
         norm_forward(list, z, "norms of queries and keys", z->t * (z->query + z->key))->kernels *= 2;
+    if (z->model->wide_qk_norm)
+        tsim_op_wide_norms_forward(list, z, z->t * z->query, z->t * z->key);
+}
+
+/* A norm over all heads needs those of the other tensor ranks: each gathers all, normalizes all and takes its own
+ * (Megatron-Bridge, diffusion/models/common/dit_attention.py, layernorm_across_heads; vLLM, models/olmo2.py, _apply_qk_norm).
+ * Backward the gradients are gathered in the same way. Ranks' parts lie behind one another when they come: a copy puts
+ * them beside one another, and one more takes the rank's own. */
+static void gather_heads(struct tsim_op_list *list, const struct tsim_op_shape *z, double own) {
+    double e = z->element_bytes;
+    if (z->tp <= 1)
+        return;
+    tensor_collective(list, "tensor: gather, heads to normalize", TSIM_OP_ALL_GATHER, z->tp * own * e, TSIM_EXPOSED);
+    elementwise(list, "heads side by side, and apart", (z->tp + 1) * own, 2 * e, 2);
+}
+
+void tsim_op_wide_norms_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, double queries, double keys) {
+    gather_heads(list, z, queries + keys);
+    norm_forward(list, z, "norms of queries and keys", z->tp * (queries + keys))->kernels *= 2;
 }
 
 /* Adds a norm before a linear layer. Only with the scales of earlier steps does a norm write its result in fp8; it
@@ -258,6 +277,14 @@ void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_o
 void tsim_op_head_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->model->qk_norm && z->model->latent.kv_rank == 0)
         norm_backward(list, z, "norms of queries and keys", z->t * (z->query + z->key), 0)->kernels *= 2;
+    if (z->model->wide_qk_norm)
+        tsim_op_wide_norms_backward(list, z, z->t * z->query, z->t * z->key);
+}
+
+void tsim_op_wide_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, double queries,
+                                 double keys) {
+    gather_heads(list, z, queries + keys);
+    norm_backward(list, z, "norms of queries and keys", z->tp * (queries + keys), 0)->kernels *= 2;
 }
 
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {

@@ -148,7 +148,9 @@ void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parame
     double expert_ranks = (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
     double down = (double)(m->ffn_hidden * m->hidden) / tp, experts = p.experts / expert_ranks;
     if (p.experts > 0)
-        down = (double)(m->experts.count * m->experts.ffn_hidden * m->hidden) / expert_ranks;
+        down = (double)(m->experts.count * m->experts.ffn_hidden *
+                        (m->experts.latent > 0 ? m->experts.latent : m->hidden)) /
+               expert_ranks;
     parameters[TSIM_PRODUCT_DOWN] = down;
     parameters[TSIM_PRODUCT_UP] = p.ffn / tp + experts + p.router - down;
     parameters[TSIM_PRODUCT_OUT] = of_attention;

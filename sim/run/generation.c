@@ -25,9 +25,10 @@ struct engines {
     struct tsim_arena *arena;
     const struct tsim_scenario *scenario; /* of inference, divided as the engines are */
     struct tsim_diags *diags;
-    int64_t n;     /* engines */
-    int64_t slots; /* sequences that one runs at a time */
-    double prompt; /* tokens */
+    int64_t n;       /* engines */
+    int64_t sharing; /* so many of them share experts, and go from pass to pass together */
+    int64_t slots;   /* sequences that one runs at a time */
+    double prompt;   /* tokens */
     int64_t samples_per_prompt;
     struct decode decode[MOST_BATCHES]; /* of growing batches */
     int n_decode;
@@ -152,26 +153,29 @@ static struct running pop(struct queue *q) {
     return first;
 }
 
-/* Runs an engine. Between the ends of two responses, every running sequence gets a token in each pass. `cached` counts
- * the tokens of all of them. */
+/* Runs the engines that share experts, or one. Between the ends of two responses, every running sequence gets a token in
+ * each pass. `cached` counts the tokens of all of them. Engines that share take new prompts where fewest run, so that all
+ * have about as many; one without any goes through the passes of the others, and its experts do. */
 static struct engine run_engine(const struct engines *e, const double *responses, int64_t n, struct running *items) {
     struct engine engine = {0};
     struct queue queue = {.items = items};
-    double prompts = ceil((double)n / (double)e->samples_per_prompt), now = 0, cached = 0;
+    double prompts = ceil((double)n / (double)e->samples_per_prompt), now = 0, cached = 0,
+           n_engines = (double)e->sharing;
     int64_t next = 0;
-    engine.prefill_s = prompts * e->prompt * e->prefill_s_per_token;
+    engine.prefill_s = ceil(prompts / n_engines) * e->prompt * e->prefill_s_per_token;
     engine.energy_j = prompts * e->prompt * e->prefill_j_per_token;
     engine.time_s = engine.prefill_s;
     while (queue.n > 0 || next < n) {
-        for (; queue.n < e->slots && next < n; next++) {
+        for (; queue.n < e->slots * e->sharing && next < n; next++) {
             push(&queue, (struct running){.end = now + responses[next], .tokens = responses[next]});
             cached += e->prompt;
         }
         double passes = queue.items[0].end - now, batch = (double)queue.n;
-        struct decode d = decode_of(e, batch);
+        struct decode d = decode_of(e, fmax(batch / n_engines, 1));
         double tokens = cached / batch + (passes - 1) / 2; /* of a sequence's cache: the mean over the passes */
         engine.time_s += passes * (e->host_time_per_pass_s + d.time_s + d.time_s_per_token * tokens);
-        engine.energy_j += passes * (e->host_time_per_pass_s * e->rest_w + d.energy_j + d.energy_j_per_token * tokens);
+        engine.energy_j +=
+            passes * n_engines * (e->host_time_per_pass_s * e->rest_w + d.energy_j + d.energy_j_per_token * tokens);
         cached += passes * batch;
         now += passes;
         while (queue.n > 0 && queue.items[0].end <= now)
@@ -193,16 +197,17 @@ static double draw_response(const struct tsim_scenario *sc, struct tsim_random *
     return fmax(round(tokens - sc->generation.prompt), 1);
 }
 
-/* Returns the scenario as engines run it: inference by their software, divided over tensor ranks alone. Returns NULL if
- * rules refuse it. */
-static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const struct tsim_scenario *sc) {
+/* Returns the scenario as engines run it: inference by their software, divided over tensor ranks, and its experts over
+ * `expert` engines. NULL: rules refuse it. */
+static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                                int64_t expert) {
     struct tsim_scenario job = *sc;
     struct tsim_model *model = TSIM_NEW(arena, struct tsim_model);
     struct tsim_plan_choice plan = {.value = {[TSIM_PLAN_TENSOR] = sc->generation.tensor,
                                               [TSIM_PLAN_PIPELINE] = 1,
                                               [TSIM_PLAN_VIRTUAL] = 1,
                                               [TSIM_PLAN_CONTEXT] = 1,
-                                              [TSIM_PLAN_EXPERT] = 1,
+                                              [TSIM_PLAN_EXPERT] = expert,
                                               [TSIM_PLAN_MICRO_BATCH] = 1,
                                               [TSIM_PLAN_RECOMPUTE] = TSIM_RECOMPUTE_NONE,
                                               [TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_1F1B}};
@@ -233,8 +238,8 @@ static enum tsim_status refused(const struct tsim_scenario *sc, struct tsim_diag
     struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){sc->file, 0, 0},
                                               "generation.tensor", "%lld ranks cannot divide %.40s to generate",
                                               (long long)sc->generation.tensor, sc->model->name);
-    tsim_diag_hint(diag, "tsim check says why, with parallelism: {tensor: %lld} of the same model",
-                   (long long)sc->generation.tensor);
+    tsim_diag_hint(diag, "tsim check says why, with parallelism: {tensor: %lld, expert: %lld} of the same model",
+                   (long long)sc->generation.tensor, (long long)sc->generation.expert);
     return TSIM_ERR_INFEASIBLE;
 }
 
@@ -313,7 +318,8 @@ static enum tsim_status begin(struct tsim_arena *arena, const struct tsim_scenar
     const struct tsim_generation_spec *g = &sc->generation;
     *e =
         (struct engines){.arena = arena,
-                         .scenario = inference_of(arena, sc),
+                         .scenario = inference_of(arena, sc, g->expert),
+                         .sharing = g->expert,
                          .diags = diags,
                          .n = tsim_generating_accelerators(sc) / g->tensor,
                          .prompt = g->prompt,
@@ -341,10 +347,10 @@ static struct engine run_round(const struct engines *e, const double *responses,
     struct engine slowest = {0};
     double busy_s = 0;
     *energy_j = 0;
-    for (int64_t i = 0; i < e->n; i++) {
-        int64_t from = i * rollouts / e->n, to = (i + 1) * rollouts / e->n;
+    for (int64_t i = 0; i < e->n / e->sharing; i++) {
+        int64_t from = i * e->sharing * rollouts / e->n, to = (i + 1) * e->sharing * rollouts / e->n;
         struct engine engine = run_engine(e, responses + from, to - from, items);
-        busy_s += engine.time_s;
+        busy_s += engine.time_s * (double)e->sharing;
         *energy_j += engine.energy_j;
         if (engine.time_s > slowest.time_s)
             slowest = engine;
@@ -361,7 +367,7 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
     double weights_bytes, excess_bytes;
     TSIM_TRY(begin(arena, sc, &e, &responses, &weights_bytes, &excess_bytes, diags));
     int64_t most = (g->rollouts + e.n - 1) / e.n;
-    struct running *items = TSIM_NEW_ARRAY(arena, (size_t)most, struct running);
+    struct running *items = TSIM_NEW_ARRAY(arena, (size_t)(most * e.sharing), struct running);
     e.slots = e.slots < most ? e.slots : most;
     TSIM_TRY(play_passes(&e, g->prompt + responses.longest));
 
@@ -374,6 +380,9 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
         .sequences = (double)e.slots,
         .weights_bytes = weights_bytes,
         .received_bytes = weights_bytes_of(e.scenario, tsim_unquantized(sc->training.precision))};
+    const struct tsim_scenario *whole = g->expert > 1 ? inference_of(arena, sc, 1) : e.scenario;
+    generation->model_bytes =
+        (double)g->tensor * weights_bytes_of(whole ? whole : e.scenario, tsim_unquantized(sc->training.precision));
     const int32_t n = responses.n_rounds;
     for (int32_t round = 0; round < n; round++) {
         double energy_j;

@@ -1,7 +1,10 @@
 /* generation.h - the responses that the policy generates before it is trained on them (GRPO, PPO): prefill and decode
  * passes of the same operators on the same engine, with a cache of keys and values.
  *
- * The accelerators are engines of `generation.tensor` ranks, each with the whole model. Prompts are dealt out evenly.
+ * The accelerators are engines of `generation.tensor` ranks, each with the whole model, or
+ * `generation.expert` engines with one set of experts together (vLLM: data_parallel_size with enable_expert_parallel).
+ * The tokens of these go to the experts of one another in each layer, so they go from pass to pass together. Prompts
+ * are dealt out evenly.
  * An engine runs as many sequences at a time as its cache holds, at most `max_sequences`, and takes the next prompt
  * when a response is complete (continuous batching: Yu et al. 2022, Orca). A response's length is drawn from
  * training.lengths less the prompt. A decode pass gives every running sequence one token. Its time is played on the
@@ -29,6 +32,7 @@ struct tsim_generation_phase {
     double longest_tokens;        /* of the longest response */
     double sequences;             /* that an engine runs at once at the beginning */
     double weights_bytes;         /* of each accelerator while it generates */
+    double model_bytes;           /* weights of the whole model, as they are sent */
     double received_bytes; /* of the weights as training sends them; engines quantize them (vLLM's load_weights) */
     double tokens_per_s_per_gpu; /* generated tokens, over the whole round */
 };

@@ -28,14 +28,14 @@ static double sequences_of(const struct tsim_scenario *sc) {
 
 /* The parts come from all ranks that hold the trained model once; where these lie on one node, by its own links. */
 static struct tsim_amount transfer_time(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
-                                        const struct tsim_cluster *cluster, double weights_bytes) {
+                                        const struct tsim_cluster *cluster, double weights_bytes, double model_bytes) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     int64_t holders = tsim_n_model_ranks(p) * (p->zero == 3 ? p->zero_group_ranks : 1);
     bool is_apart = sc->generation.nodes > 0;
     bool on_node = !is_apart && holders <= cluster->accelerators_per_node &&
                    sc->generation.tensor <= cluster->accelerators_per_node;
     double rate = on_node || !(cluster->nic_bytes_per_s > 0) ? cluster->scale_up_bytes_per_s : cluster->nic_bytes_per_s;
-    double sent_bytes = weights_bytes * (double)sc->generation.tensor / (double)holders;
+    double sent_bytes = model_bytes / (double)holders;
     if (!(rate > 0)) /* one accelerator */
         return (struct tsim_amount){0};
     struct tsim_amount bytes =
@@ -52,7 +52,7 @@ static struct tsim_amount transfer_time(struct tsim_term_recorder *r, const stru
                             TSIM_PARTS(links));
     struct tsim_amount gathered = tsim_product(
         r, "by the software", "weights of the model / rate", TSIM_TIME_S,
-        TSIM_PARTS(tsim_given(r, "weights of the model", weights_bytes * (double)sc->generation.tensor, TSIM_BYTES,
+        TSIM_PARTS(tsim_given(r, "weights of the model", model_bytes, TSIM_BYTES,
                               "each rank gathers all of it, tensor after tensor, and its engine keeps a part"),
                    tsim_inverse(tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, sc->software->name, "refit_rate",
                                              sc->software->refit_bytes_per_s, TSIM_BYTES_PER_S))));
@@ -186,7 +186,8 @@ static void add_up(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
     if (round->generation.has) {
         generated = tsim_outcome(r, "post_training.generation_s", "simulated on the engine: sim/run/generation.h",
                                  round->generation.time_s, TSIM_TIME_S, TSIM_PARTS(batches));
-        transfer = transfer_time(r, sc, machine->cluster, round->generation.received_bytes);
+        transfer =
+            transfer_time(r, sc, machine->cluster, round->generation.received_bytes, round->generation.model_bytes);
     }
     round->scoring_s = scored.value;
     round->training_s = training.value;

@@ -48,6 +48,7 @@ struct balance {
      * known. */
     double *known_s;
     struct known_size *known_sizes; /* [n_parts][layers + 1]; NULL if layers are alike */
+    signed char *sizes_fit;         /* [n_parts][first layer][layers + 1]: 1 fits, -1 does not, 0: not known */
     int64_t *most_layers;           /* if layers are alike: the most that are known to fit, by stage, */
     int64_t *too_many;              /* and the fewest that are known not to fit */
     /* Several parts, layers alike: time of a part's stage with a layer less, more; 0: not known. */
@@ -139,12 +140,17 @@ static double alike_cost(struct balance *b, int32_t k, int64_t n) {
 
 /* Returns whether stage k with layers first .. last - 1 fits, which depends on their number and kinds. */
 static bool size_fits(struct balance *b, int32_t k, int64_t first, int64_t last) {
-    struct known_size *known = &b->known_sizes[(int64_t)k * (b->sc->model->layers + 1) + last - first];
+    int64_t width = b->sc->model->layers + 1;
+    struct known_size *known = &b->known_sizes[(int64_t)k * width + last - first];
+    signed char *fits = &b->sizes_fit[((int64_t)k * width + first) * width + last - first];
+    if (*fits != 0)
+        return *fits > 0;
     struct tsim_parts layers = layers_between(b, first, last);
     if (!known->is_there || memcmp(&known->layers, &layers, sizeof layers) != 0) {
         place(b, k, first, last);
         *known = (struct known_size){true, !stage_fits(b, k), layers};
     }
+    *fits = known->is_too_large ? -1 : 1;
     return !known->is_too_large;
 }
 
@@ -197,12 +203,12 @@ static bool is_enough(struct balance *b, double most_s) {
     return at == b->sc->model->layers;
 }
 
-/* Returns the least time in which all layers have a stage, by bisection among the numbers that a double can be, whose
- * bits are in the same order. */
+/* Returns the least time in which all layers have a stage, or one that is longer by less than 2e-8 of it, by bisection
+ * among the numbers that a double can be, whose bits are in the same order. */
 static double least_s(struct balance *b) {
     uint64_t low = 0, high = UINT64_C(0x7fe) << 52;
     double most_s;
-    while (low < high) {
+    while (high - low > UINT64_C(1) << 26) {
         uint64_t middle = low + (high - low) / 2;
         memcpy(&most_s, &middle, sizeof most_s);
         bool will_do = is_enough(b, most_s);
@@ -339,6 +345,7 @@ static void partition(struct balance *b) {
     } else {
         count_layers(b);
         b->known_sizes = TSIM_NEW_ARRAY(b->arena, n, struct known_size);
+        b->sizes_fit = TSIM_NEW_ARRAY(b->arena, n * width, signed char);
     }
     split(b);
     for (int32_t k = 0; k < b->n_parts && !b->heeds_memory; k++)

@@ -109,7 +109,7 @@ START_TEST(ranks) {
     x.scenario.parallelism.tensor = 4;
     example_finish(&x);
     ck_assert_double_eq(4 * tsim_layer_rank_parameters(&x.scenario, TSIM_PART_MODULATED_LAYER) - whole,
-                        3 * (6 * h + 2 * h));
+                        3 * (6 * h + 2 * h + 4 * h)); /* tables, a norm, those of queries and keys of both attentions */
 }
 END_TEST
 
@@ -118,23 +118,50 @@ END_TEST
 START_TEST(kernels) {
     struct tsim_op_list list;
     begin("wan2.1-1.3b", 4096);
-    x.software.fusion = TSIM_FUSION_TE;
+    x.software.fusion = TSIM_FUSION_MEGATRON;
     example_finish(&x);
     tsim_operators_forward(&x.scenario, TSIM_PART_MODULATED_LAYER, 0, &list);
-    int32_t n = list.n;
     ck_assert_double_eq(find(&list, "modulation, scale 1")->bytes, 2.0 * 4096 * 1536 * 4);
     ck_assert_double_eq(find(&list, "cross kv")->m, 2 * 512);
     ck_assert_double_eq(find(&list, "cross kv")->n, 2 * 1536);
-    x.software.fusion = TSIM_FUSION_COMPILE;
-    example_finish(&x);
-    tsim_operators_forward(&x.scenario, TSIM_PART_MODULATED_LAYER, 0, &list);
-    ck_assert_int_eq(list.n, n - 4);
+    for (int compiled = 0; compiled < 2; compiled++) {
+        x.software.fusion = compiled ? TSIM_FUSION_COMPILE : TSIM_FUSION_TE;
+        example_finish(&x);
+        tsim_operators_forward(&x.scenario, TSIM_PART_MODULATED_LAYER, 0, &list);
+        ck_assert(!seek(&list, "modulation, scale 1") && !seek(&list, "modulation, gate 2"));
+    }
     x.model.diffusion.text_tokens = 0;
     tsim_operators_forward(&x.scenario, TSIM_PART_MODULATED_LAYER, 0, &list);
     ck_assert(!seek(&list, "cross kv"));
     tsim_operators_backward(&x.scenario, TSIM_PART_EMBEDDING, 0, &list);
     ck_assert(!seek(&list, "text, weight"));
     ck_assert(find(&list, "patches, weight")->is_weight_gradient);
+}
+END_TEST
+
+/* Norms of queries and keys over all heads: 4 tensor ranks gather those of two samples in 16 bits, of the image's tokens and of
+ * the text's keys, and each norms all of them, forward and backward. */
+START_TEST(heads_are_gathered_to_be_normed) {
+    struct tsim_op_list list;
+    double all = 2 * 4096 * 2 * 1536.0, cross = 2 * (4096 + 512) * 1536.0;
+    begin("wan2.1-1.3b", 4096);
+    x.scenario.parallelism.tensor = 4;
+    example_finish(&x);
+    for (int backward = 0; backward < 2; backward++) {
+        double bytes = 0, elements = 0;
+        if (backward)
+            tsim_operators_backward(&x.scenario, TSIM_PART_MODULATED_LAYER, 0, &list);
+        else
+            tsim_operators_forward(&x.scenario, TSIM_PART_MODULATED_LAYER, 0, &list);
+        for (int32_t i = 0; i < list.n; i++) {
+            bool is_norm = strcmp(list.ops[i].name, "norms of queries and keys") == 0,
+                 is_gather = strcmp(list.ops[i].name, "tensor: gather, heads to normalize") == 0;
+            elements += is_norm ? list.ops[i].elements : 0;
+            bytes += is_gather ? list.ops[i].collective_bytes : 0;
+        }
+        ck_assert_double_eq(bytes, 2 * (all + cross));
+        ck_assert_double_eq(elements, all + cross);
+    }
 }
 END_TEST
 
@@ -147,6 +174,7 @@ static Suite *diffusion_suite(void) {
     tcase_add_test(tc, last_joint_layer);
     tcase_add_test(tc, ranks);
     tcase_add_test(tc, kernels);
+    tcase_add_test(tc, heads_are_gathered_to_be_normed);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -40,6 +40,17 @@ static const struct example {
     {"whisper-large-v3", 1543490560},
     {"qwen2.5-vl-7b", 8292166656},
     {"llava-1.5-7b", 7063427072},
+    {"gemma-3-4b", 4300079472},
+    {"paligemma-3b", 2923466480},
+    {"smolvlm-2.2b", 2246272880},
+    {"internvl3-8b", 7944373760},
+    {"llama4-scout", 108641793536},
+    {"mistral-small-3.1", 24011361280},
+    {"qwen2-vl-7b", 8291375616},
+    {"qwen3-vl-8b", 8767123696},
+    {"lfm2-350m", 354483968},
+    {"lfm2-8b-a1b", 8339929856 + 22 * 32}, /* with the biases of scores, which are buffers */
+    {"nemotron-3-super", 120668707840},
     {"jamba-v0.1", 51570323328},
     {"mamba-2.8b", 2768345600},
 };
@@ -192,7 +203,7 @@ END_TEST
  * is. */
 START_TEST(parts_are_named) {
     static const char *const CASES[][2] = {{"\"model_type\": \"gemma3n\"", "embeddings of every layer"},
-                                           {"\"model_type\": \"lfm2\"", "short convolutions"},
+                                           {"\"model_type\": \"zamba2\"", "that layers share"},
                                            {"\"model_type\": \"falcon_h1\"", "side by side"},
                                            {"\"_class_name\": \"FluxTransformer2DModel\"", "diffusers"}};
     const struct tsim_model *model = NULL;
@@ -744,7 +755,7 @@ END_TEST
 
 START_TEST(text_of_a_model_of_images) {
     const char *text =
-        "{\"model_type\": \"gemma3\", \"vision_config\": {\"depth\": 27}, \"mm_tokens_per_image\": 256, "
+        "{\"model_type\": \"of_images\", \"vision_config\": {\"depth\": 27}, \"mm_tokens_per_image\": 256, "
         "\"text_config\": {\"model_type\": \"gemma3_text\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
         "\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"head_dim\": 16, "
         "\"intermediate_size\": 128, \"vocab_size\": 100}}";

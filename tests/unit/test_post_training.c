@@ -41,17 +41,18 @@ START_TEST(windows_bound_the_cache) {
 }
 END_TEST
 
-/* Nemotron-H 8B: 24 layers of Mamba-2 hold 128 heads x 64 x 128 and 3 tokens of 8,192 + 2 x 8 x 128 channels, 4 of
- * attention keys and values of 8 heads of 128. Qwen3-Next: 36 layers hold 32 heads x 128 x 128 in fp32 and 3 tokens of
- * 2 x 2,048 + 4,096 channels, 12 keys and values of 2 heads of 256. Only attention's part grows. Falcon Mamba: 64
- * layers of 8,192 channels x (16 + 3). */
+/* Nemotron-H 8B: 24 layers of Mamba-2 hold 128 heads x 64 x 128 and 3 tokens of 8,192 + 2 x 8 x 128 channels, 4 of attention
+ * keys and values of 8 heads of 128. Qwen3-Next: 36 layers hold 32 heads x 128 x 128 in fp32 and 3 tokens of 2 x 2,048 + 4,096
+ * channels, 12 keys and values of 2 heads of 256. Only attention's part grows. Falcon Mamba: 64 layers of 8,192 channels x (16 + 3). LFM2: 10 layers of 2,048 channels x 2 tokens, 6
+ * with keys and values of 8 heads of 64. */
 START_TEST(states_do_not_grow) {
     static const struct {
         const char *model;
         double state, token;
     } CACHES[] = {{"nemotron-h-8b", 24 * 2 * (128.0 * 64 * 128 + 3 * (8192 + 2048)), 4 * 2 * 2 * 8 * 128},
                   {"qwen3-next-80b-a3b", 36 * (4 * 32.0 * 128 * 128 + 2 * 3 * 8192), 12 * 2 * 2 * 2 * 256},
-                  {"falcon-mamba-7b", 64 * 2 * 8192.0 * (16 + 3), 0}};
+                  {"falcon-mamba-7b", 64 * 2 * 8192.0 * (16 + 3), 0},
+                  {"lfm2-1.2b", 10 * 2 * 2048.0 * 2, 6 * 2 * 2 * 8 * 64}};
     for (size_t i = 0; i < sizeof CACHES / sizeof CACHES[0]; i++) {
         const struct tsim_scenario *sc = load(CACHES[i].model, GPU, "global_batch_size: 2", "");
         ck_assert_double_eq(tsim_cache_bytes(sc, 1), CACHES[i].state + CACHES[i].token);
@@ -368,6 +369,34 @@ START_TEST(engines_have_a_plan_of_their_own) {
 }
 END_TEST
 
+/* Mixtral's 93 GB are not in one H100, but with an eighth of the experts are. 32 layers of 8 experts have 45.1 of 46.7 G
+ * parameters; all of them are sent once to the eight that share them. Prompts that one engine had two at a time are
+ * sixteen of eight engines; their tokens go through two exchanges in each layer. */
+START_TEST(engines_share_experts) {
+    struct tsim_generation_phase by[2];
+    double experts = 32 * 8 * 3.0 * 4096 * 14336, others = 46702792704.0 - experts;
+    for (int i = 0; i < 2; i++) {
+        const struct tsim_scenario *sc =
+            load("mixtral-8x7b", i == 0 ? "node: dgx-h100" : "node: dgx-h100, nodes: 2, fabric: ib-ndr",
+                 "kind: grpo, global_batch_size: 128, recompute: full, adapter: {kind: lora, targets: [output]}",
+                 tsim_arena_printf(&arena,
+                                   "parallelism: {expert: 8, tensor: 1}\n"
+                                   "generation: {expert: 8, prompt: 24, rollouts: %d, samples_per_prompt: 1, "
+                                   "max_sequences: 2, software: {extends: vllm-2025, host_time_per_pass: 0 s}}",
+                                   i == 0 ? 128 : 256));
+        ck_assert_int_eq(tsim_generation_simulate(&arena, sc, &by[i], &diags), TSIM_OK);
+        ck_assert_double_eq(by[i].weights_bytes, 2 * (others + experts / 8));
+        ck_assert_double_eq(by[i].model_bytes, 2 * (others + experts));
+    }
+    ck_assert_double_eq_tol(by[1].time_s, by[0].time_s, 1e-4 * by[0].time_s);
+    /* 8 x 2 sequences at a time: 128 take 8 turns of 1,000 passes, each of which reads a rank's weights and more. */
+    const struct tsim_accelerator *a = load("mixtral-8x7b", GPU, "global_batch_size: 2", "")->cluster.node->accelerator;
+    double passes = (by[0].time_s - by[0].prefill_s) / 8 / 1000;
+    ck_assert_double_gt(passes, by[0].weights_bytes / 4 / a->memory_bytes_per_s);
+    ck_assert_double_lt(passes, 4 * by[0].weights_bytes / a->memory_bytes_per_s);
+}
+END_TEST
+
 /* 140 GB of weights are not in one H100. */
 START_TEST(an_engine_must_hold_the_model) {
     const struct tsim_scenario *sc = load("llama3-70b", NODE, "kind: grpo, global_batch_size: 8, recompute: full",
@@ -535,6 +564,7 @@ static Suite *post_training_suite(void) {
     tcase_add_test(tcase, mistakes_are_named);
     tcase_add_test(tcase, engines_have_a_plan_of_their_own);
     tcase_add_test(tcase, an_engine_must_hold_the_model);
+    tcase_add_test(tcase, engines_share_experts);
     tcase_add_test(tcase, teachers_pass_before_each_step);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -65,6 +65,7 @@ static void resolve_generation(struct tsim_draft *draft) {
     if (!tsim_draft_has(draft, "generation.precision"))
         g->precision = sc->training.precision;
     g->tensor = g->tensor > 0 ? g->tensor : 1;
+    g->expert = g->expert > 0 ? g->expert : 1;
     g->max_sequences = g->max_sequences > 0 ? g->max_sequences : 256;
     g->prompt = g->prompt > 0 ? g->prompt : 256;
     g->memory_frac = g->memory_frac > 0 ? g->memory_frac : g->nodes > 0 ? 0.9 : 0.6;

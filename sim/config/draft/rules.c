@@ -645,8 +645,8 @@ static void check_generation(const struct check *c) {
     const struct tsim_generation_spec *g = &c->sc->generation;
     const struct tsim_training_spec *t = &c->sc->training;
     if (!tsim_generates(c->sc)) {
-        if (g->nodes || g->ahead || g->tensor || g->rollouts || g->samples_per_prompt || g->max_sequences ||
-            g->prompt > 0 || g->software || tsim_draft_has(c->draft, "generation.precision"))
+        if (g->nodes || g->ahead || g->tensor || g->expert || g->rollouts || g->samples_per_prompt ||
+            g->max_sequences || g->prompt > 0 || g->software || tsim_draft_has(c->draft, "generation.precision"))
             tsim_diag_hint(fail(c, "generation", "only grpo and ppo train on what the policy generates"),
                            "training.kind: grpo");
         return;
@@ -664,6 +664,12 @@ static void check_generation(const struct check *c) {
         tsim_diag_hint(fail(c, "generation.tensor", "%lld ranks do not divide the %lld heads of %.40s", num(g->tensor),
                             num(c->sc->model->heads), c->sc->model->name),
                        "a divisor of both heads and accelerators");
+    int64_t engines = tsim_generating_accelerators(c->sc) / g->tensor, experts = c->sc->model->experts.count;
+    if (g->expert > 1 && (experts % g->expert != 0 || experts == 0 || engines % g->expert != 0))
+        tsim_diag_hint(fail(c, "generation.expert", "%lld engines cannot share %lld experts, of %lld engines",
+                            num(g->expert), num(experts), num(engines)),
+                       "a divisor of the number of experts and of the engines, which are accelerators / "
+                       "generation.tensor");
     int64_t of_step = tsim_is_packed(c->sc) ? 1 : t->global_batch_size,
             rollouts = g->rollouts > 0 ? g->rollouts : of_step;
     if (rollouts % of_step != 0)

@@ -490,6 +490,7 @@ static const struct tsim_key GENERATION_KEYS[] = {
              "rounds by which nodes that only generate are ahead; 1: the next samples are generated, with weights that are one round old, while training uses the current ones; 0: generation and training take turns"),
      .is_omitted_when_zero = true},
     GENERATION_KEY(tensor, 1e4, "ranks over which an engine divides the model; default: 1"),
+    GENERATION_KEY(expert, 1e5, "engines that share one set of experts: each runs its own sequences, and its tokens go to the experts of the others and back in every layer (data-parallel attention, expert parallelism); default: 1"),
     GENERATION_KEY(rollouts, 1e7, "samples that a round generates; training takes one step for each global batch of them; default: one batch"),
     {QUANTITY_KEY("prompt", TSIM_COUNT, scenario.generation.prompt,
                   "tokens of a sample's prompt; the rest of the sample is generated; default: 256"),

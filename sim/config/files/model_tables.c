@@ -32,6 +32,8 @@ static const struct tsim_key EXPERT_KEYS[] = {
     EXPERT_INT(shared, 1e5, "number of shared experts, which process every token"),
     {EXPERT_INT_KEY(first, 1e5, "layers before the first that can have experts"), .is_omitted_when_zero = true},
     EXPERT_INT(every, 1e5, "every n-th layer, counted from the layer first, has experts; default: 1"),
+    {EXPERT_INT_KEY(latent, 1e7, "routed experts work on a vector so wide, which a product before them makes of the token and one behind them takes back (Nemotron 3 Super); 0: on the token"),
+     .is_omitted_when_zero = true},
     {EXPERT_INT_KEY(node_limit, 1e5, "nodes whose experts a token may choose from; 0: all"),
      .is_omitted_when_zero = true},
     {.key = "router_bias", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, router_bias),
@@ -95,6 +97,14 @@ static const struct tsim_key DELTA_KEYS[] = {
     DELTA_INT(chunk, "tokens that are worked on as products; default: 64"),
 };
 TSIM_TABLE(DELTA, DELTA_KEYS, true);
+
+static const struct tsim_key SHORT_CONVOLUTION_KEYS[] = {
+    {.key = "kernel", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_short_convolution, kernel), .max = 1e6,
+     .default_text = "0", .is_omitted_when_zero = true, .help = "tokens that the convolution of a layer of kind short-convolution spans"},
+    {.key = "bias", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_short_convolution, bias), .is_omitted_when_zero = true,
+     .help = "the convolution and both products have biases"},
+};
+TSIM_TABLE(SHORT_CONVOLUTION, SHORT_CONVOLUTION_KEYS, true);
 
 #define IMAGE_INT(name_, default_, help_)                                                                              \
     {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_image, name_), .max = 1e6,                    \
@@ -162,8 +172,10 @@ static const struct tsim_key TOWER_KEYS[] = {
     TOWER_INT(images, "images of a sample; default: 1"),
     TOWER_INT(merge, "patches along each side of the square that becomes one token; default: 1"),
     TOWER_FLAG(pools, "the token is the mean of the square's patches (Gemma 3); else the projector takes all of their values (Qwen-VL)"),
-    TOWER_INT(products, "products of the projector, 1 or 2; default: 2"),
-    TOWER_INT(inner, "width between the two; default: that of the language model"),
+    TOWER_INT(products, "products of the projector, 1 to 3; default: 2"),
+    TOWER_INT(inner, "width behind the first of several; default: that of the language model"),
+    TOWER_INT(second_inner, "width behind the second of three; default: as inner"),
+    TOWER_INT(projectors, "projectors side by side, of the results of as many of its layers (Qwen3-VL's DeepStack: 4); default: 1"),
     TOWER_FLAG(unbiased_projector, "the projector's products have no biases"),
     TOWER_INT(other_parameters, "other parameters, such as a norm before the first layer: counted, and held with the patches' product"),
 };
@@ -197,6 +209,7 @@ TSIM_TABLE(HEAD_ROWS, HEAD_ROWS_KEYS, true);
 
 static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
                                              {"mamba2", TSIM_MIXING_MAMBA}, {"mamba1", TSIM_MIXING_MAMBA1}, {"gated-delta", TSIM_MIXING_DELTA},
+                                             {"short-convolution", TSIM_MIXING_SHORT},
                                              {"sparse", TSIM_MIXING_SPARSE}, {"segment", TSIM_MIXING_SEGMENT},
                                              {"modulated", TSIM_MIXING_MODULATED}, {"joint", TSIM_MIXING_JOINT},
                                              {"last-joint", TSIM_MIXING_LAST_JOINT}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
@@ -279,6 +292,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     MODEL_BOOL(bias, "false", "linear layers have biases"),
     {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},
     {MODEL_FLAG(qk_norm, "queries and keys are normalized head by head")},
+    {MODEL_FLAG(wide_qk_norm, "queries and keys are normalized over all heads together (OLMo 2, Wan)")},
     {MODEL_FLAG(post_norms, "further norms after attention and after the feed-forward block (Gemma 2 and 3)")},
     {MODEL_FLAG(pooler, "a product of hidden x hidden on the first token, beside the head")},
     {.key = "head_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
@@ -299,6 +313,8 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true, .help = "layers of kind mamba1"},
     {.key = "delta", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, delta), .table = &DELTA,
      .is_omitted_when_zero = true, .help = "layers of kind gated-delta"},
+    {.key = "short_convolution", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, short_convolution), .table = &SHORT_CONVOLUTION,
+     .is_omitted_when_zero = true, .help = "layers of kind short-convolution (LFM2)"},
     {.key = "index", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, index), .table = &INDEX,
      .is_omitted_when_zero = true, .help = "layers of kind sparse"},
     {.key = "diffusion", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, diffusion), .table = &DIFFUSION,
@@ -461,6 +477,19 @@ static void finish_delta(struct tsim_reader *reader, const struct tsim_value *ma
                          (long long)a->key_heads);
 }
 
+static void finish_short_convolution(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                                     struct tsim_model *m) {
+    bool is_there = false;
+    for (size_t i = 0; i < m->n_pattern; i++)
+        is_there |= m->pattern[i].kind == TSIM_MIXING_SHORT;
+    if (is_there != (m->short_convolution.kernel > 0))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "short_convolution"),
+                                        at_key(reader, path, "short_convolution"), "%s",
+                                        is_there ? "layers of kind short-convolution need 'short_convolution'"
+                                                 : "no layer is of kind short-convolution"),
+                       "short_convolution: {kernel: 3} and {kind: short-convolution} in the pattern");
+}
+
 static void finish_index(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                          struct tsim_model *m) {
     struct tsim_index *a = &m->index;
@@ -555,8 +584,8 @@ static bool check_tower(struct tsim_reader *reader, const struct tsim_value *map
         what = "the image's size is no multiple of its patch", hint = "image: {size: 336, patch: 14}, for example";
     else if (t->merge > 0 && t->image.size / t->image.patch % t->merge != 0)
         what = "the patches of a side do not divide into squares", hint = "size: a multiple of patch x merge";
-    else if (t->products > 2)
-        what = "a projector has 1 or 2 products", hint = "products: 2";
+    else if (t->products > 3)
+        what = "a projector has 1 to 3 products", hint = "products: 2";
     else if (t->full_every > 0 && t->attention_window == 0)
         what = "full_every is for towers with an attention_window", hint = "leave it out";
     else if (!m->causal || m->encoder_layers > 0 || m->image.patch > 0 || m->diffusion.values > 0)
@@ -576,6 +605,8 @@ void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *m) {
     t->merge = t->merge ? t->merge : 1;
     t->products = t->products ? t->products : 2;
     t->inner = t->inner ? t->inner : m->hidden;
+    t->second_inner = t->second_inner ? t->second_inner : t->inner;
+    t->projectors = t->projectors ? t->projectors : 1;
     t->ffn_hidden = t->ffn_hidden ? t->ffn_hidden : 4 * t->hidden;
     t->head_dim = t->head_dim ? t->head_dim : t->hidden / t->heads;
     struct tsim_model *network = TSIM_NEW(arena, struct tsim_model);
@@ -895,6 +926,7 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     finish_mamba(reader, mapping, path, model);
     finish_mamba1(reader, mapping, path, model);
     finish_delta(reader, mapping, path, model);
+    finish_short_convolution(reader, mapping, path, model);
     finish_index(reader, mapping, path, model);
     finish_diffusion(reader, mapping, path, model);
     finish_tower(reader, mapping, path, model);

@@ -297,7 +297,8 @@ const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g) {
 
 static void put_experts(struct tsim_gpt *g, const struct tsim_setting *ffn_from, int64_t ffn) {
     const struct tsim_setting *count = tsim_gpt_experts(g), *width = tsim_recipe_find(g->r, "moe_ffn_hidden_size"),
-                              *active = tsim_recipe_find(g->r, "moe_router_topk");
+                              *active = tsim_recipe_find(g->r, "moe_router_topk"),
+                              *latent = tsim_recipe_find(g->r, "moe_latent_size");
     if (!count)
         return;
     int64_t inner = width ? tsim_setting_int(g->r, width, 1, 10000000) : ffn;
@@ -307,6 +308,8 @@ static void put_experts(struct tsim_gpt *g, const struct tsim_setting *ffn_from,
     else
         tsim_recipe_put(g->r, "model.experts.active", NULL, "Megatron's default of moe_router_topk", "2");
     tsim_recipe_put_int(g->r, "model.experts.ffn_hidden", width ? width : ffn_from, inner);
+    if (latent)
+        tsim_recipe_put_int(g->r, "model.experts.latent", latent, tsim_setting_int(g->r, latent, 1, 10000000));
     put_shared(g, inner);
     put_expert_layers(g);
     put_routing(g);

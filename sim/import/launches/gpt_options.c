@@ -124,6 +124,8 @@ static void put_experts(struct tsim_launch_writer *w) {
     put_int(w, either(w, "num_experts", "num_moe_experts"), x->count);
     put_int(w, "moe_router_topk", x->active);
     put_int(w, "moe_ffn_hidden_size", x->ffn_hidden);
+    if (x->latent > 0)
+        put_int(w, "moe_latent_size", x->latent);
     if (x->shared > 0)
         put_int(w, "moe_shared_expert_intermediate_size", x->shared * x->ffn_hidden);
     if (x->first > 0 || x->every > 1)

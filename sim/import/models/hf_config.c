@@ -23,16 +23,6 @@ static const char *lacked_keys(struct tsim_hf_reading *r) {
     return text;
 }
 
-static bool has_type(const char *types, const char *type) {
-    const size_t length = strlen(type);
-    for (const char *at = types; *at; at += strspn(at, "|")) {
-        if (strcspn(at, "|") == length && strncmp(at, type, length) == 0)
-            return true;
-        at += strcspn(at, "|");
-    }
-    return false;
-}
-
 /* Models of these types are trained and have a part that tsim does not have. */
 static const struct {
     const char *types, *part;
@@ -40,7 +30,6 @@ static const struct {
     {"gemma3n|gemma3n_text", "embeddings of every layer and several residual streams (AltUp)"},
     {"gemma4|gemma4_text", "embeddings of every layer and heads of two widths"},
     {"deepseek_v4", "attention to compressed tokens and several residual streams (hyper-connections)"},
-    {"lfm2|lfm2_moe|lfm2_vl", "short convolutions in place of attention"},
     {"falcon_h1|hymba", "layers with attention and Mamba side by side"},
     {"zamba|zamba2", "attention blocks that layers share"},
     {"longcat_flash", "two blocks of attention beside the experts of a layer, and experts that do nothing"},
@@ -70,7 +59,7 @@ static enum tsim_status is_unknown(struct tsim_hf_reading *r, const struct tsim_
     const char *lacked = lacked_keys(r);
     const char *word = type->kind == TSIM_VALUE_SCALAR ? type->text : tsim_value_kind_name(type);
     for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)
-        if (has_type(REFUSED[i].types, word)) {
+        if (tsim_hf_has_type(REFUSED[i].types, word)) {
             tsim_diag_hint(tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, type, "model_type",
                                             "'%.40s' has %s, which tsim does not have", word, REFUSED[i].part),
                            "--approximate takes it as a Llama, where it has a Llama's sizes");
@@ -90,7 +79,7 @@ static void enter(struct tsim_hf_reading *r, const struct tsim_value *root) {
 
 static const struct tsim_hf_family *family_of(const struct tsim_value *type) {
     for (size_t i = 0; type && type->kind == TSIM_VALUE_SCALAR && i < TSIM_N_HF_FAMILIES; i++)
-        if (has_type(TSIM_HF_FAMILIES[i].types, type->text))
+        if (tsim_hf_has_type(TSIM_HF_FAMILIES[i].types, type->text))
             return &TSIM_HF_FAMILIES[i];
     return NULL;
 }
@@ -123,9 +112,9 @@ static void enter_text_config(struct tsim_hf_reading *r) {
             r, tsim_arena_printf(r->arena, "The text part (%s) is here; towers and projectors are left out.", key));
 }
 
-/* Qwen2.5-VL says its text's sizes beside the tower's. */
+/* Qwen2-VL and Qwen2.5-VL say their text's sizes beside the tower's. */
 static void look_beside(struct tsim_hf_reading *r, const struct tsim_value *type) {
-    bool has_tower = tsim_value_is_text(type, "qwen2_5_vl") && !tsim_import_ignores(r->input, "vision_config");
+    bool has_tower = tsim_hf_has_tower(type) && !tsim_import_ignores(r->input, "vision_config");
     if (has_tower && tsim_hf_find(r, "vision_config"))
         r->around = r->root;
 }
@@ -214,9 +203,13 @@ static void read_layer_types(struct tsim_hf_reading *r, const struct tsim_value 
     static const struct {
         const char *word;
         enum tsim_mixing kind;
-    } WORDS[] = {{"full_attention", TSIM_MIXING_ATTENTION}, {"sliding_attention", TSIM_MIXING_WINDOW},
-                 {"chunked_attention", TSIM_MIXING_WINDOW}, {"attention", TSIM_MIXING_ATTENTION},
-                 {"linear_attention", TSIM_MIXING_DELTA},   {"mamba", TSIM_MIXING_MAMBA}};
+    } WORDS[] = {{"full_attention", TSIM_MIXING_ATTENTION},
+                 {"sliding_attention", TSIM_MIXING_WINDOW},
+                 {"chunked_attention", TSIM_MIXING_WINDOW},
+                 {"attention", TSIM_MIXING_ATTENTION},
+                 {"linear_attention", TSIM_MIXING_DELTA},
+                 {"mamba", TSIM_MIXING_MAMBA},
+                 {"conv", TSIM_MIXING_SHORT}};
     const size_t n_words = sizeof WORDS / sizeof WORDS[0];
     bool was_approximated = false;
     for (size_t i = 0; i < layers->n_items && i < (size_t)r->model.layers; i++) {
@@ -225,7 +218,8 @@ static void read_layer_types(struct tsim_hf_reading *r, const struct tsim_value 
         while (word < n_words && !tsim_value_is_text(item, WORDS[word].word))
             word++;
         if ((WORDS[word % n_words].kind == TSIM_MIXING_DELTA && r->model.delta.value_heads == 0) ||
-            (WORDS[word % n_words].kind == TSIM_MIXING_MAMBA && r->model.mamba.heads == 0))
+            (WORDS[word % n_words].kind == TSIM_MIXING_MAMBA && r->model.mamba.heads == 0) ||
+            (WORDS[word % n_words].kind == TSIM_MIXING_SHORT && r->model.short_convolution.kernel == 0))
             word = n_words; /* its family has no such layers */
         kinds[i] = word < n_words ? WORDS[word].kind : TSIM_MIXING_ATTENTION;
         if (word < n_words || tsim_import_ignores(r->input, "layer_types"))
@@ -312,7 +306,7 @@ static void read_layers(struct tsim_hf_reading *r) {
         read_layer_types(r, types, kinds);
     else
         guess_layer_types(r, kinds);
-    if (m->delta.value_heads > 0 || m->mamba.heads > 0) {
+    if (m->delta.value_heads > 0 || m->mamba.heads > 0 || m->short_convolution.kernel > 0) {
         set_pattern(r, kinds);
         if (m->n_pattern == 0) /* all layers attend: sizes of the others count for nothing */
             m->mamba.heads = 0;
@@ -389,6 +383,8 @@ static void put_experts(struct tsim_hf_reading *r, const char **text) {
         inner = tsim_arena_printf(r->arena, "%s, first: %lld", inner, (long long)e->first);
     if (e->every > 1)
         inner = tsim_arena_printf(r->arena, "%s, every: %lld", inner, (long long)e->every);
+    if (e->latent > 0)
+        inner = tsim_arena_printf(r->arena, "%s, latent: %lld", inner, (long long)e->latent);
     if (e->node_limit > 0)
         inner = tsim_arena_printf(r->arena, "%s, node_limit: %lld", inner, (long long)e->node_limit);
     *text = tsim_arena_printf(r->arena, "%sexperts: {%s%s%s}\n", *text, inner,
@@ -403,6 +399,7 @@ static void put_windows(struct tsim_hf_reading *r, const char **text) {
                                             [TSIM_MIXING_WINDOW] = "window",
                                             [TSIM_MIXING_MAMBA] = "mamba2",
                                             [TSIM_MIXING_DELTA] = "gated-delta",
+                                            [TSIM_MIXING_SHORT] = "short-convolution",
                                             [TSIM_MIXING_SPARSE] = "sparse",
                                             [TSIM_MIXING_MAMBA1] = "mamba1",
                                             [TSIM_MIXING_NONE] = "none"};
@@ -434,6 +431,8 @@ static void put_rest(struct tsim_hf_reading *r, const char **text) {
         put_flag(r, text, "qkv_bias", true);
     if (m->qk_norm)
         put_flag(r, text, "qk_norm", true);
+    if (m->wide_qk_norm)
+        put_flag(r, text, "wide_qk_norm", true);
     if (m->post_norms)
         put_flag(r, text, "post_norms", true);
     if (m->sinks)
@@ -456,6 +455,10 @@ static void put_rest(struct tsim_hf_reading *r, const char **text) {
             (long long)m->delta.value_dim, (long long)m->delta.kernel,
             m->delta.gate_rank > 0 ? tsim_arena_printf(r->arena, ", gate_rank: %lld", (long long)m->delta.gate_rank)
                                    : "");
+    if (m->short_convolution.kernel > 0)
+        *text =
+            tsim_arena_printf(r->arena, "%sshort_convolution: {kernel: %lld%s}\n", *text,
+                              (long long)m->short_convolution.kernel, m->short_convolution.bias ? ", bias: true" : "");
     if (m->index.heads > 0)
         *text = tsim_arena_printf(r->arena, "%sindex: {heads: %lld, head_dim: %lld, tokens: %lld}\n", *text,
                                   (long long)m->index.heads, (long long)m->index.head_dim, (long long)m->index.tokens);

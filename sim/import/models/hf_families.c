@@ -165,17 +165,10 @@ static int64_t same_number(struct tsim_hf_reading *r, const char *key, int64_t o
     return number;
 }
 
-/* Counts norms of queries and keys that are as wide as all heads. */
-static void count_wide_norms(struct tsim_hf_reading *r) {
-    struct tsim_model *m = &r->model;
-    int64_t head = m->head_dim > 0 ? m->head_dim : m->hidden / m->heads;
-    m->other_parameters += m->layers * (m->heads + m->kv_heads) * head;
-}
-
 /* Norms stand behind the blocks, and as many. */
 static void finish_olmo2(struct tsim_hf_reading *r) {
     finish_qwen3(r);
-    count_wide_norms(r);
+    r->model.wide_qk_norm = true;
 }
 
 static void finish_olmoe(struct tsim_hf_reading *r) {
@@ -187,8 +180,7 @@ static void finish_minimax(struct tsim_hf_reading *r) {
     read_experts(r, "num_local_experts");
     r->model.experts.router_bias = tsim_hf_flag(r, "use_routing_bias", false);
     r->model.rotary_frac = 0;
-    if (tsim_hf_flag(r, "use_qk_norm", false))
-        count_wide_norms(r);
+    r->model.wide_qk_norm = tsim_hf_flag(r, "use_qk_norm", false);
     tsim_hf_find(r, "qk_norm_type");
     if (same_number(r, "attn_type_list", 1) != 1)
         tsim_hf_refuse(r, "attn_type_list", "not 1 throughout: other layers are lightning attention, which is linear");
@@ -751,6 +743,7 @@ static void finish_nemotron_h(struct tsim_hf_reading *r) {
         if (shared % m->experts.ffn_hidden != 0)
             tsim_hf_refuse(r, "moe_shared_expert_intermediate_size", "not a multiple of moe_intermediate_size");
         m->experts.shared = shared / m->experts.ffn_hidden;
+        m->experts.latent = tsim_hf_number(r, "moe_latent_size", 0, 10000000, 0);
         m->experts.router_bias = true;
     }
     tsim_hf_find(r, "expand");
@@ -939,6 +932,50 @@ static void finish_esm(struct tsim_hf_reading *r) {
     tsim_hf_find(r, "token_dropout");
     tsim_hf_find(r, "vocab_list");
     tsim_hf_find(r, "esmfold_config");
+}
+
+/* ---- LFM2 ---- */
+
+/* layer_types, or before it full_attn_idxs, tells attention from short convolutions. The width that is written is adjusted
+ * to that of SwiGLU, as Llama 1's was: two thirds of it, rounded up. */
+static void finish_lfm2(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *list = tsim_hf_find(r, "full_attn_idxs"), *tied = tsim_hf_find(r, "tie_embedding");
+    bool has_experts = strcmp(r->type, "lfm2_moe") == 0;
+    if (tied)
+        m->tied_embeddings = tsim_hf_flag(r, "tie_embedding", true);
+    m->short_convolution = (struct tsim_short_convolution){.kernel = tsim_hf_number(r, "conv_L_cache", 1, 1000, 3),
+                                                           .bias = tsim_hf_flag(r, "conv_bias", false)};
+    if (!has_experts && tsim_hf_flag(r, "block_auto_adjust_ff_dim", true)) {
+        int64_t multiple = tsim_hf_number(r, "block_multiple_of", 1, 1000000, 256);
+        double factor = tsim_hf_share(r, "block_ffn_dim_multiplier", 1);
+        int64_t width = (int64_t)(factor * (double)(2 * m->ffn_hidden / 3));
+        m->ffn_hidden = (width + multiple - 1) / multiple * multiple;
+    }
+    if (has_experts) {
+        read_experts(r, "num_experts");
+        m->experts.ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+        m->experts.first = tsim_hf_number(r, "num_dense_layers", 0, 100000, 2);
+        m->experts.router_bias = tsim_hf_flag(r, "use_expert_bias", true);
+    }
+    if (list && list->kind == TSIM_VALUE_SEQUENCE && !tsim_hf_find(r, "layer_types") && m->layers <= 10000)
+        put_listed(r, list, 0, TSIM_MIXING_ATTENTION, TSIM_MIXING_SHORT);
+    static const char *const OTHERS[] = {"block_dim",
+                                         "block_ff_dim",
+                                         "block_use_swiglu",
+                                         "block_use_xavier_init",
+                                         "conv_dim",
+                                         "conv_dim_out",
+                                         "conv_use_xavier_init",
+                                         "num_heads",
+                                         "use_pos_enc",
+                                         "block_multiple_of",
+                                         "block_ffn_dim_multiplier",
+                                         "block_auto_adjust_ff_dim",
+                                         "block_mlp_init_scale",
+                                         "block_out_init_scale"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        tsim_hf_find(r, OTHERS[i]);
 }
 
 /* ---- Kimi Linear ---- */
@@ -1385,6 +1422,16 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .ffn_is_optional = true,
      .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_NONE, .causal = true},
      .finish = finish_mamba2},
+    {.types = "lfm2|lfm2_moe",
+     .hidden = "hidden_size",
+     .layers = "num_hidden_layers",
+     .heads = "num_attention_heads",
+     .kv_heads = "num_key_value_heads",
+     .ffn = "intermediate_size|block_ff_dim",
+     .kv_required = true,
+     .tied = true,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_lfm2},
     {.types = "kimi_linear", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_kimi_linear},
     {.types = "afmoe",
      GROUPED_NAMES,

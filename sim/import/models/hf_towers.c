@@ -1,10 +1,21 @@
 /* Models of text and images: the vision tower and the projector, from vision_config and the keys around it. */
 #include "import/models/hf_reading.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-bool tsim_hf_has_tower(const struct tsim_value *type) {
-    return tsim_value_is_text(type, "llava");
+/* Returns the side of a square, which is written as one number or as two that are equal. */
+static int64_t square_side(struct tsim_hf_reading *vision, const char *key) {
+    const struct tsim_value *value = tsim_hf_find(vision, key);
+    if (!value || value->kind != TSIM_VALUE_SEQUENCE)
+        return tsim_hf_required(vision, key, 1000000);
+    const struct tsim_value *side = value->n_items == 2 ? value->items[0] : NULL;
+    double pixels = side && side->kind == TSIM_VALUE_SCALAR ? strtod(side->text, NULL) : 0;
+    if (pixels < 1 || pixels > 1e6 || !tsim_value_is_text(value->items[1], side->text)) {
+        tsim_hf_refuse(vision, key, "not the side of a square");
+        return 1;
+    }
+    return (int64_t)pixels;
 }
 
 /* Reads CLIP's tower: a class token, learned positions, a norm before the first layer, and two products as wide as the
@@ -15,8 +26,9 @@ static void read_clip(struct tsim_hf_reading *vision, struct tsim_tower *t) {
     t->heads = tsim_hf_required(vision, "num_attention_heads", 1000000);
     t->ffn_hidden = tsim_hf_required(vision, "intermediate_size", 10000000);
     t->bias = t->positions = true;
-    t->image = (struct tsim_image){.size = tsim_hf_required(vision, "image_size", 1000000),
-                                   .patch = tsim_hf_required(vision, "patch_size", 1000000),
+    int64_t patch = square_side(vision, "patch_size"), size = square_side(vision, "image_size");
+    t->image = (struct tsim_image){.size = patch > 0 ? size / patch * patch : size, /* what patches leave is not read */
+                                   .patch = patch,
                                    .channels = tsim_hf_number(vision, "num_channels", 1, 1000, 3),
                                    .unbiased = true};
     t->other_parameters = 2 * t->hidden;
@@ -64,33 +76,258 @@ static void read_qwen(struct tsim_hf_reading *vision, const struct tsim_model *t
     read_windows(vision, t);
 }
 
+/* ---- SigLIP's tower, and what its families make of it ---- */
+
+/* Reads SigLIP's tower: patches alone, whose product has a bias, and learned positions. */
+static void read_siglip(struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    read_clip(vision, t);
+    t->image.patches_alone = true;
+    t->image.unbiased = false;
+    t->other_parameters = 0;
+    tsim_hf_find(vision, "vision_use_head");
+    tsim_hf_find(vision, "projection_dim");
+}
+
+static int64_t root_of(int64_t square) {
+    int64_t root = 1;
+    while (root * root < square)
+        root++;
+    return root;
+}
+
+/* Gemma 3 takes the mean of each square of patches, a norm, and a product without a bias. */
+static void read_gemma3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    read_siglip(vision, t);
+    int64_t side = t->image.patch > 0 ? t->image.size / t->image.patch : 0,
+            out = root_of(tsim_hf_number(whole, "mm_tokens_per_image", 1, 1000000, 256));
+    if (side % out != 0)
+        tsim_hf_refuse(whole, "mm_tokens_per_image", "the patches of a side do not divide into as many");
+    t->merge = side / out;
+    t->pools = t->unbiased_projector = true;
+    t->products = 1;
+    t->other_parameters = t->hidden;
+}
+
+static void read_paligemma(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    (void)whole;
+    read_siglip(vision, t);
+    t->products = 1;
+}
+
+/* Idefics 3 takes the values of a square side by side, and a product without a bias. */
+static void read_idefics3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    read_siglip(vision, t);
+    t->merge = tsim_hf_number(whole, "scale_factor", 1, 1000, 2);
+    t->products = 1;
+    t->unbiased_projector = true;
+}
+
+static void read_llava(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    (void)whole;
+    if (tsim_value_is_text(tsim_hf_find(vision, "model_type"), "clip_vision_model"))
+        read_clip(vision, t);
+    else if (tsim_value_is_text(tsim_hf_find(vision, "model_type"), "siglip_vision_model"))
+        read_siglip(vision, t);
+    else
+        tsim_hf_refuse(vision, "model_type",
+                       "not clip_vision_model or siglip_vision_model, the towers of a llava that are known");
+}
+
+/* ---- towers of their families alone ---- */
+
+/* Returns n where 1 / n of a side is left: every n patches of it become one. */
+static int64_t squares_of(struct tsim_hf_reading *r, const char *key) {
+    return (int64_t)(1 / tsim_hf_share(r, key, 0.5) + 0.5);
+}
+
+/* Llama 4 has a norm before the first layer. Squares go through two products of the tower and one of the projector, all
+ * without biases. */
+static void read_llama4(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    (void)whole;
+    read_clip(vision, t);
+    t->merge = squares_of(vision, "pixel_shuffle_ratio");
+    t->products = 3;
+    t->inner = tsim_hf_required(vision, "projector_input_dim", 10000000);
+    t->second_inner = tsim_hf_required(vision, "projector_output_dim", 10000000);
+    t->unbiased_projector = true;
+}
+
+/* InternViT has no last norm, a scale for each block's result, and for the largest norms of queries and keys over all
+ * heads. The projector begins with a norm of the squares. */
+static void read_internvl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    const struct tsim_value *norm = tsim_hf_find(vision, "norm_type");
+    bool is_rms = norm && tsim_value_is_text(norm, "rms_norm"),
+         has_head_norms = tsim_hf_flag(vision, "qk_normalization", tsim_hf_flag(vision, "use_qk_norm", false)),
+         has_bias = tsim_hf_flag(vision, "qkv_bias", tsim_hf_flag(vision, "attention_bias", true));
+    read_clip(vision, t);
+    t->image.unbiased = false;
+    t->norm = is_rms ? TSIM_NORM_RMSNORM : TSIM_NORM_LAYERNORM;
+    t->merge = squares_of(whole, "downsample_ratio");
+    int64_t scales = 2, of_norms = has_head_norms ? 2 : 0, qkv = has_bias ? 0 : -3, last = is_rms ? 1 : 2;
+    t->other_parameters =
+        t->layers * (scales + of_norms + qkv) * t->hidden + (2 * t->merge * t->merge - last) * t->hidden;
+    if (t->other_parameters < 0)
+        tsim_hf_refuse(vision, "qkv_bias", "a model file cannot express biases everywhere except there");
+}
+
+/* MoonViT takes patches alone and a table of positions of so many by so many; a norm and two products of the squares
+ * follow. */
+static void read_kimi(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    (void)whole;
+    t->layers = tsim_hf_required(vision, "num_hidden_layers", 100000);
+    t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
+    t->heads = tsim_hf_required(vision, "num_attention_heads", 1000000);
+    t->ffn_hidden = tsim_hf_required(vision, "intermediate_size", 10000000);
+    t->bias = t->positions = true;
+    int64_t patch = tsim_hf_required(vision, "patch_size", 1000000),
+            side = tsim_hf_number(vision, "init_pos_emb_height", 1, 100000, 64);
+    if (tsim_hf_number(vision, "init_pos_emb_width", 1, 100000, side) != side)
+        tsim_hf_refuse(vision, "init_pos_emb_width", "not as init_pos_emb_height: images here are squares");
+    t->image = (struct tsim_image){.size = side * patch, .patch = patch, .patches_alone = true};
+    t->merge = 2;
+    t->inner = t->merge * t->merge * t->hidden;
+    t->other_parameters = 2 * t->hidden;
+    tsim_hf_find(vision, "merge_kernel_size");
+}
+
+/* Returns an image of patches of several frames, so many a side, which stands for those of any size. */
+static struct tsim_image patches_of_frames(struct tsim_hf_reading *vision, int64_t side) {
+    int64_t patch = tsim_hf_required(vision, "patch_size", 1000000);
+    const char *channels = tsim_hf_key(vision, "in_chans|in_channels");
+    return (struct tsim_image){.size = side * patch,
+                               .patch = patch,
+                               .channels = tsim_hf_number(vision, channels, 1, 1000, 3) *
+                                           tsim_hf_number(vision, "temporal_patch_size", 1, 1000, 2),
+                               .patches_alone = true,
+                               .unbiased = true};
+}
+
+static void read_qwen2_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    (void)whole;
+    t->layers = tsim_hf_number(vision, "depth", 1, 100000, 32);
+    t->hidden = tsim_hf_number(vision, "embed_dim", 1, 10000000, 1280);
+    t->heads = tsim_hf_number(vision, "num_heads", 1, 1000000, 16);
+    t->ffn_hidden = tsim_hf_number(vision, "mlp_ratio", 1, 100, 4) * t->hidden;
+    t->bias = true;
+    t->merge = tsim_hf_number(vision, "spatial_merge_size", 1, 1000, 2);
+    t->image = patches_of_frames(vision, 32);
+    t->inner = t->merge * t->merge * t->hidden;
+}
+
+/* Qwen3-VL has learned positions, as many as a square image has patches, and projectors beside the last, each with a
+ * norm of its squares. */
+static void read_qwen3_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    const struct tsim_value *deep = tsim_hf_find(vision, "deepstack_visual_indexes");
+    int64_t positions = tsim_hf_number(vision, "num_position_embeddings", 1, 100000000, 2304),
+            beside = deep && deep->kind == TSIM_VALUE_SEQUENCE ? (int64_t)deep->n_items : 0;
+    (void)whole;
+    t->layers = tsim_hf_required(vision, "depth", 100000);
+    t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
+    t->heads = tsim_hf_required(vision, "num_heads", 1000000);
+    t->ffn_hidden = tsim_hf_required(vision, "intermediate_size", 10000000);
+    t->bias = t->positions = true;
+    t->merge = tsim_hf_number(vision, "spatial_merge_size", 1, 1000, 2);
+    t->image = patches_of_frames(vision, root_of(positions));
+    t->image.unbiased = false;
+    t->inner = t->merge * t->merge * t->hidden;
+    t->projectors = 1 + beside;
+    t->other_parameters = beside * 2 * t->merge * t->merge * t->hidden;
+    if (root_of(positions) * root_of(positions) != positions)
+        tsim_hf_refuse(vision, "num_position_embeddings", "not a square: images here are");
+}
+
+/* Pixtral's tower has RMS norms, one of them before the first layer, rotary positions and no biases. The projector has a
+ * norm, a product of the squares back to the tower's width, and two more. */
+static void read_mistral3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    t->layers = tsim_hf_number(vision, "num_hidden_layers", 1, 100000, 24);
+    t->hidden = tsim_hf_number(vision, "hidden_size", 1, 10000000, 1024);
+    t->heads = tsim_hf_number(vision, "num_attention_heads", 1, 1000000, 16);
+    t->head_dim = tsim_hf_number(vision, "head_dim", 1, 1000000, t->hidden / t->heads);
+    t->ffn_hidden = tsim_hf_number(vision, "intermediate_size", 1, 10000000, 4096);
+    t->gated_mlp = true;
+    t->norm = TSIM_NORM_RMSNORM;
+    t->merge = tsim_hf_number(whole, "spatial_merge_size", 1, 1000, 2);
+    int64_t patch = tsim_hf_number(vision, "patch_size", 1, 1000000, 14);
+    t->image = (struct tsim_image){.size = 32 * patch, .patch = patch, .patches_alone = true, .unbiased = true};
+    t->products = 3;
+    t->inner = t->hidden;
+    t->second_inner = whole->model.hidden;
+    t->unbiased_projector = !tsim_hf_flag(whole, "multimodal_projector_bias", false);
+    t->other_parameters = t->hidden;
+    if (!t->unbiased_projector)
+        t->other_parameters -= t->hidden; /* the first product has none all the same */
+}
+
+static void read_qwen2_5_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    read_qwen(vision, &whole->model, t);
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+    const char *types; /* model_type of the whole */
+    void (*read)(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *tower);
+    bool is_any_size; /* images are, and one of a side stands for them */
+} FAMILIES[] = {{"llava", read_llava, false},
+                {"gemma3", read_gemma3, false},
+                {"paligemma", read_paligemma, false},
+                {"idefics3|smolvlm", read_idefics3, false},
+                {"llama4", read_llama4, false},
+                {"internvl|internvl_chat", read_internvl, false},
+                {"kimi_vl", read_kimi, true},
+                {"mistral3", read_mistral3, true},
+                {"qwen2_vl", read_qwen2_vl, true},
+                {"qwen2_5_vl", read_qwen2_5_vl, true},
+                {"qwen3_vl|qwen3_vl_moe|qwen3_5|qwen3_5_moe", read_qwen3_vl, true}};
+enum { N_FAMILIES = sizeof FAMILIES / sizeof FAMILIES[0] };
+
+static size_t family_of(const struct tsim_value *type) {
+    size_t i = 0;
+    while (i < N_FAMILIES &&
+           !(type && type->kind == TSIM_VALUE_SCALAR && tsim_hf_has_type(FAMILIES[i].types, type->text)))
+        i++;
+    return i;
+}
+
+bool tsim_hf_has_tower(const struct tsim_value *type) {
+    return family_of(type) < N_FAMILIES;
+}
+
 void tsim_hf_add_tower(struct tsim_hf_reading *r) {
     const struct tsim_value *mapping = tsim_value_find(r->around, "vision_config");
+    size_t family = family_of(tsim_value_find(r->around, "model_type"));
     struct tsim_model *m = &r->model;
-    bool is_llava = tsim_hf_has_tower(tsim_value_find(r->around, "model_type"));
-    if (!mapping || mapping->kind != TSIM_VALUE_MAPPING) {
+    if (!mapping || mapping->kind != TSIM_VALUE_MAPPING || family == N_FAMILIES) {
         tsim_hf_refuse(r, "vision_config", "not a mapping of the tower's sizes");
         return;
     }
-    struct tsim_hf_reading vision = *r;
+    struct tsim_hf_reading vision = *r, whole = *r;
     vision.root = mapping;
     vision.type = "vision_config";
     vision.is_used = TSIM_NEW_ARRAY(r->arena, mapping->n_items + 1, bool);
-    if (is_llava && !tsim_value_is_text(tsim_hf_find(&vision, "model_type"), "clip_vision_model"))
-        tsim_hf_refuse(&vision, "model_type", "not clip_vision_model, the only tower of a llava that is known");
-    if (is_llava)
-        read_clip(&vision, &m->tower);
-    else
-        read_qwen(&vision, m, &m->tower);
+    whole.root = r->around;
+    whole.is_used = TSIM_NEW_ARRAY(r->arena, r->around->n_items + 1, bool);
+    FAMILIES[family].read(&whole, &vision, &m->tower);
     tsim_hf_failed(r, vision.status);
+    tsim_hf_failed(r, whole.status);
     if (r->status != TSIM_OK)
         return;
+    const struct tsim_image *image = &m->tower.image;
+    if (image->size % image->patch != 0 || (m->tower.merge > 0 && image->size / image->patch % m->tower.merge != 0)) {
+        tsim_hf_refuse(&vision, "image_size", "its patches do not divide into the squares that become tokens");
+        tsim_hf_failed(r, vision.status);
+        return;
+    }
     m->layers += m->tower.layers + 1;
     tsim_tower_finish(r->arena, m);
-    tsim_hf_note(r, is_llava
-                        ? "layers counts those of the vision tower and the projector; a sample has one image."
-                        : "layers counts those of the vision tower and the projector; a sample has one image of 32 "
-                          "x 32 patches (tower.image.size).");
+    tsim_hf_note(r,
+                 FAMILIES[family].is_any_size
+                     ? tsim_arena_printf(r->arena,
+                                         "layers counts those of the vision tower and the projector; a sample has one "
+                                         "image of %lld x %lld patches (tower.image.size).",
+                                         (long long)(m->tower.image.size / m->tower.image.patch),
+                                         (long long)(m->tower.image.size / m->tower.image.patch))
+                     : "layers counts those of the vision tower and the projector; a sample has one image.");
 }
 
 const char *tsim_hf_put_tower(struct tsim_arena *arena, const struct tsim_tower *t, const char *text) {
@@ -106,10 +343,25 @@ const char *tsim_hf_put_tower(struct tsim_arena *arena, const struct tsim_tower 
     if (t->full_every > 0)
         text = tsim_arena_printf(arena, "%s  attention_window: %lld\n  full_every: %lld\n", text,
                                  (long long)t->attention_window, (long long)t->full_every);
-    text = tsim_arena_printf(arena, "%s  image: {size: %lld, patch: %lld, channels: %lld%s, unbiased: true}\n", text,
+    text = tsim_arena_printf(arena, "%s  image: {size: %lld, patch: %lld, channels: %lld%s%s}\n", text,
                              (long long)t->image.size, (long long)t->image.patch, (long long)t->image.channels,
-                             t->image.patches_alone ? ", patches_alone: true" : "");
-    text = tsim_arena_printf(arena, "%s  merge: %lld\n  inner: %lld\n", text, (long long)t->merge, (long long)t->inner);
+                             t->image.patches_alone ? ", patches_alone: true" : "",
+                             t->image.unbiased ? ", unbiased: true" : "");
+    text = tsim_arena_printf(arena, "%s  merge: %lld\n", text, (long long)t->merge);
+    if (t->head_dim != t->hidden / t->heads)
+        text = tsim_arena_printf(arena, "%s  head_dim: %lld\n", text, (long long)t->head_dim);
+    if (t->pools)
+        text = tsim_arena_printf(arena, "%s  pools: true\n", text);
+    if (t->products != 2)
+        text = tsim_arena_printf(arena, "%s  products: %lld\n", text, (long long)t->products);
+    if (t->products > 1)
+        text = tsim_arena_printf(arena, "%s  inner: %lld\n", text, (long long)t->inner);
+    if (t->products > 2)
+        text = tsim_arena_printf(arena, "%s  second_inner: %lld\n", text, (long long)t->second_inner);
+    if (t->projectors > 1)
+        text = tsim_arena_printf(arena, "%s  projectors: %lld\n", text, (long long)t->projectors);
+    if (t->unbiased_projector)
+        text = tsim_arena_printf(arena, "%s  unbiased_projector: true\n", text);
     if (t->other_parameters > 0)
         text = tsim_arena_printf(arena, "%s  other_parameters: %lld\n", text, (long long)t->other_parameters);
     return text;

@@ -71,6 +71,16 @@ int64_t tsim_hf_required(struct tsim_hf_reading *r, const char *key, int64_t mos
     return tsim_hf_number(r, key, 1, most, 1);
 }
 
+bool tsim_hf_has_type(const char *types, const char *type) {
+    const size_t length = strlen(type);
+    for (const char *at = types; *at; at += strspn(at, "|")) {
+        if (strcspn(at, "|") == length && strncmp(at, type, length) == 0)
+            return true;
+        at += strcspn(at, "|");
+    }
+    return false;
+}
+
 double tsim_hf_share(struct tsim_hf_reading *r, const char *key, double otherwise) {
     const struct tsim_value *value = tsim_hf_find(r, key);
     char *end;
