@@ -677,8 +677,9 @@ struct tsim_caveats {
 struct tsim_instead {
     const char *recommendation; /* models with embedding tables */
     const char *encoder_lamb;   /* encoders that LAMB trains */
-    const char *newer;          /* accelerators above newest_capability, a compute capability; 0: all are run */
+    const char *newer;          /* accelerators above that compute capability or of later years; 0: all are run */
     double newest_capability;
+    int64_t newest_year;
     const char *source;
 };
 

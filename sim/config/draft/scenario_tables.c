@@ -74,6 +74,8 @@ static const char *software_instead(struct tsim_arena *arena, const struct tsim_
     const struct tsim_value *optimizer = tsim_value_find_path(draft->root, "training.optimizer");
     const struct tsim_instead *instead = &software->instead;
     const char *other = NULL;
+    bool is_newer = (instead->newest_capability > 0 && a->compute_capability > instead->newest_capability) ||
+                    (instead->newest_year > 0 && a->year > instead->newest_year);
     if (software->for_gpus && a->software) {
         *what = tsim_arena_printf(arena, "run on a %.40s", a->name);
         other = a->software;
@@ -84,7 +86,7 @@ static const char *software_instead(struct tsim_arena *arena, const struct tsim_
                software->defaults.optimizer != TSIM_LAMB && instead->encoder_lamb) {
         *what = "train encoders with LAMB";
         other = instead->encoder_lamb;
-    } else if (instead->newest_capability > 0 && a->compute_capability > instead->newest_capability && instead->newer) {
+    } else if (is_newer && instead->newer) {
         *what = tsim_arena_printf(arena, "have kernels for a %.40s", a->name);
         other = instead->newer;
     }

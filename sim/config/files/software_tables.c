@@ -141,8 +141,10 @@ static const struct tsim_table CAVEATS = {CAVEAT_KEYS, sizeof CAVEAT_KEYS / size
 static const struct tsim_key INSTEAD_KEYS[] = {
     {.key = "recommendation", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, recommendation), .help = "models with embedding tables"},
     {.key = "encoder_lamb", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, encoder_lamb), .help = "encoders that LAMB trains"},
-    {.key = "newer", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, newer), .help = "accelerators above newest_capability"},
+    {.key = "newer", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, newer), .help = "accelerators above newest_capability or after newest_year"},
     {QUANTITY(struct tsim_instead, "newest_capability", TSIM_COUNT, newest_capability, "compute capability of the newest GPU that it has kernels for; 0: of all"),
+     .default_text = "0", .is_omitted_when_zero = true},
+    {INTEGER(struct tsim_instead, "newest_year", newest_year, 3000, "year of the newest accelerator that it has kernels for; 0: of all"),
      .default_text = "0", .is_omitted_when_zero = true},
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, source), .help = "where it was read"}};
 static const struct tsim_table INSTEAD = {INSTEAD_KEYS, sizeof INSTEAD_KEYS / sizeof INSTEAD_KEYS[0], false};
