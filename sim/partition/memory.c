@@ -629,8 +629,14 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                                        flat_bytes(sc, trained.all.value, updated.value), TSIM_BYTES,
                                        "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
                                        "small the model (sim/partition/memory.c)"));
-    tsim_part_add(&buffers, tensor(r, "the update, beyond what activations left",
-                                   update_bytes(sc, updated.value, terms->activations.value)));
+    double left_bytes = terms->activations.value;
+    if (sc->training.offload.activations_frac > 0) {
+        struct tsim_amount on_their_way = offload_activations(r, sc, stage, terms);
+        tsim_part_add(&buffers, on_their_way);
+        left_bytes = terms->activations.value + on_their_way.value;
+    }
+    tsim_part_add(&buffers,
+                  tensor(r, "the update, beyond what activations left", update_bytes(sc, updated.value, left_bytes)));
     if (sc->teaching)
         add_teacher(sc, stage, &buffers);
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
@@ -648,8 +654,6 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
         tsim_part_add(&buffers, state(r, "error feedback of compressed gradients", trained.all, each.kept_bytes,
                                       "training.compression (sim/model/compression.h)", 0));
     }
-    if (sc->training.offload.activations_frac > 0)
-        tsim_part_add(&buffers, offload_activations(r, sc, stage, terms));
     if (sc->training.offload.optimizer)
         offload_optimizer(r, sc, updated, terms);
     if (tsim_streams_weights(sc))

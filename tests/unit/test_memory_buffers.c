@@ -509,6 +509,23 @@ START_TEST(update_in_place_of_activations) {
 }
 END_TEST
 
+/* It takes the place of what is on the accelerator alone: of activations that lie in the host's memory, nothing. */
+START_TEST(update_beside_offloaded_activations) {
+    struct tsim_stage_memory kept, offloaded;
+    example_init(&e);
+    example_finish(&e);
+    double updated = tsim_stage_parameters(&e.scenario, 0) /
+                     (e.scenario.parallelism.zero > 0 ? (double)e.scenario.parallelism.data : 1);
+    tsim_stage_memory(&e.scenario, 0, &kept);
+    e.software.update_bytes = 4 * kept.activations_bytes / updated;
+    tsim_stage_memory(&e.scenario, 0, &kept);
+    e.scenario.training.offload.activations_frac = 0.5;
+    tsim_stage_memory(&e.scenario, 0, &offloaded);
+    ck_assert_double_lt(offloaded.activations_bytes, kept.activations_bytes);
+    ck_assert_double_eq_tol(offloaded.total_bytes, kept.total_bytes, 1);
+}
+END_TEST
+
 static Suite *buffers_suite(void) {
     Suite *suite = suite_create("memory, buffers");
     TCase *tcase = tcase_create("by hand");
@@ -537,6 +554,7 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, precisions);
     tcase_add_test(tcase, alike);
     tcase_add_test(tcase, update_in_place_of_activations);
+    tcase_add_test(tcase, update_beside_offloaded_activations);
     suite_add_tcase(suite, tcase);
     return suite;
 }
