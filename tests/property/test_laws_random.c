@@ -273,7 +273,9 @@ static bool other_order(const char *text, const struct run *run) {
 
 /* A point's seed derives from its key: what is drawn by it differs from a run's. */
 static bool point_of_a_sweep(const char *text, const struct run *run) {
-    if (tsim_scenario_varies(run->scenario) || run->scenario->reliability.has)
+    const struct tsim_fabric *fabric = run->scenario->cluster.fabric;
+    bool is_hashed = fabric && fabric->routing == TSIM_ROUTING_ECMP;
+    if (tsim_scenario_varies(run->scenario) || run->scenario->reliability.has || is_hashed)
         return false;
     struct tsim_arena arena;
     struct tsim_diags diags;

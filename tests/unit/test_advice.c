@@ -87,7 +87,7 @@ START_TEST(tensor_overlap) {
     struct tsim_prediction prediction = advise(SETTINGS, 1);
     ck_assert(advises(&prediction, "parallelism.overlap.tensor=true:"));
     prediction = advise(SETTINGS, 2);
-    ck_assert(!advises(&prediction, "parallelism.overlap.tensor"));
+    ck_assert(!advises(&prediction, "parallelism.overlap.tensor="));
 }
 END_TEST
 

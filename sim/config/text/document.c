@@ -442,9 +442,11 @@ static enum tsim_status parse(struct tsim_document *document, bool is_foreign, c
                         .parser = &parser,
                         .most_keys = is_foreign ? TSIM_DOCUMENT_WIDE_KEYS : TSIM_VALUE_MAX_KEYS,
                         .takes_last = is_foreign};
-    if (memchr(document->text, '\0', document->size)) {
-        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SYNTAX, (struct tsim_place){.file = document->file}, "",
-                                        "not text: the file holds a NUL byte"),
+    const char *nul = memchr(document->text, '\0', document->size);
+    if (nul) { /* no excerpt is shown of what is no text */
+        yaml_mark_t mark = mark_of_offset(document, (size_t)(nul - document->text));
+        struct tsim_place at = {.file = document->file, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SYNTAX, at, "", "not text: the file holds a NUL byte"),
                        "is it compressed, or a file of another program?");
         return TSIM_ERR_SYNTAX;
     }

@@ -513,23 +513,26 @@ static void put_parallelism(struct reading *g) {
         tsim_recipe_put_int(g->r, "parallelism.zero_group", find(g, "ici_fsdp_parallelism"), shards);
 }
 
-/* Blocks and tiles of kernels, of which the profile has MaxText's defaults. */
+/* Puts the blocks and tiles of kernels. The profile has the blocks that Google's recipes set, where base.yml has others,
+ * and the tiles of base.yml. */
 static void put_blocks(struct reading *g) {
+    enum { BASE_BLOCK = 512 };
     static const struct {
         const char *setting, *path;
-    } SIZES[] = {{"sa_block_q", "software.attention_blocks.queries"},
-                 {"sa_block_kv", "software.attention_blocks.keys"},
-                 {"sa_block_q_dkv", "software.attention_blocks.backward_queries"},
-                 {"sa_block_kv_dkv", "software.attention_blocks.backward_keys"},
-                 {"tile_batch_seq", "software.expert_tiles.rows"},
-                 {"tile_batch_seq", "software.expert_tiles.weight_gradient_rows"},
-                 {"wi_tile_fwd_batch_seq", "software.expert_tiles.rows"},
-                 {"wi_tile_drhs_batch_seq", "software.expert_tiles.weight_gradient_rows"}};
+        int64_t base; /* what base.yml has; 0: the profile has it */
+    } SIZES[] = {{"sa_block_q", "software.attention_blocks.queries", BASE_BLOCK},
+                 {"sa_block_kv", "software.attention_blocks.keys", BASE_BLOCK},
+                 {"sa_block_q_dkv", "software.attention_blocks.backward_queries", BASE_BLOCK},
+                 {"sa_block_kv_dkv", "software.attention_blocks.backward_keys", BASE_BLOCK},
+                 {"tile_batch_seq", "software.expert_tiles.rows", 0},
+                 {"tile_batch_seq", "software.expert_tiles.weight_gradient_rows", 0},
+                 {"wi_tile_fwd_batch_seq", "software.expert_tiles.rows", 0},
+                 {"wi_tile_drhs_batch_seq", "software.expert_tiles.weight_gradient_rows", 0}};
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         const struct tsim_setting *s = find(g, SIZES[i].setting);
-        int64_t tokens = s ? tsim_setting_int(g->r, s, 1, INT64_C(1000000000)) : 0;
+        int64_t tokens = s ? tsim_setting_int(g->r, s, 1, INT64_C(1000000000)) : SIZES[i].base;
         if (tokens > 0)
-            tsim_recipe_put_int(g->r, SIZES[i].path, s, tokens);
+            tsim_recipe_put(g->r, SIZES[i].path, s, s ? NULL : "MaxText's default", "%lld", (long long)tokens);
     }
 }
 
