@@ -211,13 +211,17 @@ struct dealt {
     double *cuts, *distinct; /* of each table: pieces, and rows that a step looks up */
 };
 
-static void cut(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal) {
+/* Cuts the tables that ranks divide into pieces, in the order of `compare`. */
+static void cut(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
+                int (*compare)(const void *, const void *)) {
     d->n = 0;
     for (size_t i = 0; i < m->n_tables; i++)
         for (size_t j = 0; !is_replica(&m->tables[i], deal->software) && j < (size_t)d->cuts[i]; j++, d->n++) {
             d->pieces = tsim_heap_grow(d->pieces, &d->capacity, d->n + 1, sizeof *d->pieces);
             d->pieces[d->n] = piece_of(m, i, d->cuts[i], d->distinct[i], (int64_t)d->n);
         }
+    if (d->n > 0) /* every rank may hold all tables whole */
+        qsort(d->pieces, d->n, sizeof *d->pieces, compare);
 }
 
 static bool can_halve(const struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
@@ -248,8 +252,7 @@ static void plan_lookups(struct dealt *d, const struct tsim_model *m, const stru
         kept[i] = fmin((double)n, (double)m->tables[i].rows);
     for (int plan = 0; plan < MOST_PLANS; plan++) {
         size_t large = m->n_tables;
-        cut(d, m, deal);
-        qsort(d->pieces, d->n, sizeof *d->pieces, compare_lookups);
+        cut(d, m, deal, compare_lookups);
         double load = deal_lookups(d->pieces, d->n, deal->most_elements, ranks, n, &large);
         if (load < least) {
             least = load;
@@ -263,8 +266,7 @@ static void plan_lookups(struct dealt *d, const struct tsim_model *m, const stru
     memcpy(d->cuts, kept, m->n_tables * sizeof *kept);
     tsim_heap_free(kept);
     size_t large;
-    cut(d, m, deal);
-    qsort(d->pieces, d->n, sizeof *d->pieces, compare_lookups);
+    cut(d, m, deal, compare_lookups);
     deal_lookups(d->pieces, d->n, least < HUGE_VAL ? deal->most_elements : HUGE_VAL, ranks, n, &large);
 }
 
@@ -316,8 +318,7 @@ void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal
     if (software->table_placement == TSIM_TABLES_BY_LOOKUPS) {
         plan_lookups(&d, m, deal, ranks, n_dealt);
     } else {
-        cut(&d, m, deal);
-        qsort(d.pieces, d.n, sizeof *d.pieces, compare_pieces);
+        cut(&d, m, deal, compare_pieces);
         if (software->table_placement == TSIM_TABLES_WHOLE)
             deal_whole(d.pieces, d.n, ranks, n_dealt);
         else
