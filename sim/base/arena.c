@@ -134,6 +134,19 @@ void *tsim_arena_array(struct tsim_arena *arena, size_t count, size_t item_bytes
     return tsim_arena_alloc(arena, count * item_bytes);
 }
 
+void *tsim_arena_grow(struct tsim_arena *arena, void *array, size_t n, int32_t *capacity, size_t item_bytes) {
+    enum { FIRST = 8 };
+    if (n < (size_t)*capacity)
+        return array;
+    if (*capacity > INT32_MAX / 2)
+        tsim_out_of_memory();
+    *capacity = *capacity > 0 ? 2 * *capacity : FIRST;
+    void *grown = tsim_arena_array(arena, (size_t)*capacity, item_bytes);
+    if (n > 0)
+        memcpy(grown, array, n * item_bytes);
+    return grown;
+}
+
 char *tsim_arena_strndup(struct tsim_arena *arena, const char *text, size_t length) {
     char *copy = tsim_arena_alloc(arena, length + 1);
     memcpy(copy, text, length);

@@ -110,12 +110,7 @@ struct tsim_amount tsim_elsewhere(struct tsim_term_recorder *recorder, const cha
 /* ---- parts one by one ---- */
 
 void tsim_part_keep(struct tsim_part_list *list, struct tsim_amount part) {
-    if (list->n == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 8;
-        struct tsim_amount *parts = TSIM_NEW_ARRAY(list->recorder->arena, (size_t)list->capacity, struct tsim_amount);
-        for (int32_t i = 0; i < list->n; i++)
-            parts[i] = list->parts[i];
-        list->parts = parts;
-    }
+    list->parts =
+        tsim_arena_grow(list->recorder->arena, list->parts, (size_t)list->n, &list->capacity, sizeof *list->parts);
     list->parts[list->n++] = part;
 }

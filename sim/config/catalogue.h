@@ -344,7 +344,8 @@ struct tsim_accelerator {
     const char *software; /* id of its own software's profile; NULL: that of GPUs */
     int64_t year;
     int64_t compute_units; /* SMs, CUs or cores, over which waves of tiles are counted */
-    int64_t dies;          /* devices in the package; above 1 the entry is the package, and programs run on its dies */
+    int64_t cores; /* each has its share of the compute units, and goes through blocks of attention by itself; 0: one */
+    int64_t dies;  /* devices in the package; above 1 the entry is the package, and programs run on its dies */
     enum tsim_execution execution;
     double compute_capability; /* NVIDIA's; 0: another maker's accelerator */
     enum tsim_generation nccl_generation;

@@ -28,9 +28,10 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
     if (choice->value[TSIM_PLAN_ORDER])
         tsim_plan_pipeline_inside(job->parallelism.order, p->order);
     p->sequence = choice->value[TSIM_PLAN_SEQUENCE];
+    const unsigned bits = tsim_plan_more_overlap(job, choice);
     struct tsim_overlap more = {0};
-    tsim_overlap_add(&more, tsim_plan_more_overlap(job, choice));
-    tsim_overlap_add(&p->overlap, tsim_plan_more_overlap(job, choice));
+    tsim_overlap_add(&more, bits);
+    tsim_overlap_add(&p->overlap, bits);
     p->says_overlap_pipeline |= more.pipeline;
     p->says_overlap_expert |= more.expert;
     p->balances = choice->value[TSIM_PLAN_LAYERS];

@@ -53,7 +53,6 @@ enum { CLOCK_STEPS = 40 };
 #define SPLASH_MASKED_FRAC 0.3
 #define SPLASH_START_CYCLES 880.0
 #define SPLASH_BACKWARD_OVER_FORWARD 0.95
-#define ARRAYS_OF_A_CORE 4.0
 #define FLASH_FORWARD_FLOPS_FRAC (2.0 / 7)
 /* The instructions of all lanes of four warps. */
 #define ISSUED_PER_CYCLE 128.0
@@ -554,9 +553,7 @@ static struct tsim_amount splash_time(struct tsim_term_recorder *r, const struct
         rate = tsim_product(
             r, "rate of blocks, backward", "forward x backward over forward", TSIM_FLOPS_PER_S,
             TSIM_PARTS(forward, constant(r, "backward over forward", SPLASH_BACKWARD_OVER_FORWARD, TSIM_FRACTION)));
-    struct tsim_amount cores = tsim_product(
-        r, "cores", "units / of a core", TSIM_COUNT,
-        TSIM_PARTS(units_of(r, a), tsim_inverse(constant(r, "units of a core", ARRAYS_OF_A_CORE, TSIM_COUNT))));
+    struct tsim_amount cores = tsim_of_accelerator(r, a, "cores", fmax((double)a->cores, 1), TSIM_COUNT);
     struct tsim_amount block = tsim_product(
         r, "FLOPs of a block, forward", "4 x queries x keys x head dimension", TSIM_FLOPS,
         TSIM_PARTS(constant(r, "two products, of a score", 4, TSIM_FLOPS),

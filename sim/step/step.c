@@ -231,13 +231,7 @@ struct operator_rows {
 };
 
 static struct tsim_operator_row *next_row(struct operator_rows *out) {
-    if (out->n == out->capacity) {
-        out->capacity = out->n > 0 ? 2 * out->n : 64;
-        struct tsim_operator_row *grown = TSIM_NEW_ARRAY(out->arena, (size_t)out->capacity, struct tsim_operator_row);
-        if (out->n > 0)
-            memcpy(grown, out->rows, (size_t)out->n * sizeof *grown);
-        out->rows = grown;
-    }
+    out->rows = tsim_arena_grow(out->arena, out->rows, (size_t)out->n, &out->capacity, sizeof *out->rows);
     return &out->rows[out->n++];
 }
 

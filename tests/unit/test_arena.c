@@ -132,6 +132,20 @@ START_TEST(what_is_given_back_counts_no_more) {
 }
 END_TEST
 
+/* What was put into an array is in it however often it grew. */
+START_TEST(arena_arrays_double) {
+    int32_t *items = NULL, capacity = 0;
+    for (int32_t n = 0; n < 1000; n++) {
+        items = tsim_arena_grow(&arena, items, (size_t)n, &capacity, sizeof *items);
+        ck_assert_int_gt(capacity, n);
+        items[n] = n;
+    }
+    ck_assert_int_eq(capacity, 1024);
+    for (int32_t n = 0; n < 1000; n++)
+        ck_assert_int_eq(items[n], n);
+}
+END_TEST
+
 static Suite *arena_suite(void) {
     Suite *suite = suite_create("arena");
     TCase *tests = tcase_create("arena");
@@ -139,6 +153,7 @@ static Suite *arena_suite(void) {
     tcase_add_test(tests, memory_is_zeroed_and_aligned);
     tcase_add_test(tests, a_reset_keeps_the_largest_block);
     tcase_add_test(tests, texts_are_copied_and_formatted);
+    tcase_add_test(tests, arena_arrays_double);
     tcase_add_test(tests, heap_arrays_double);
     tcase_add_test(tests, what_is_given_back_counts_no_more);
     tcase_add_exit_test(tests, too_many_bytes, TSIM_OUT_OF_MEMORY_EXIT);

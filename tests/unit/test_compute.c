@@ -390,6 +390,7 @@ START_TEST(splash_attention_by_blocks) {
     e.accelerator.array_side = 256;
     e.accelerator.clock_hz = 1e9;
     e.accelerator.compute_units = 8;
+    e.accelerator.cores = 2;
     e.accelerator.attention_frac[TSIM_FLASH_SPLASH] = 0.5;
     e.software.attention_kernel = TSIM_ATTENTION_SPLASH;
     e.software.attention_blocks = (struct tsim_attention_blocks){1024, 512, 512, 512};

@@ -82,13 +82,8 @@ static void add_tensor(struct tsim_arena *arena, struct held_tensors *tensors, c
             return;
         }
     }
-    if (tensors->n == tensors->capacity) {
-        struct held_tensor *rows = TSIM_NEW_ARRAY(arena, (size_t)(2 * tensors->capacity + 32), struct held_tensor);
-        for (int32_t i = 0; i < tensors->n; i++)
-            rows[i] = tensors->rows[i];
-        tensors->rows = rows;
-        tensors->capacity = 2 * tensors->capacity + 32;
-    }
+    tensors->rows =
+        tsim_arena_grow(arena, tensors->rows, (size_t)tensors->n, &tensors->capacity, sizeof *tensors->rows);
     tensors->rows[tensors->n++] = (struct held_tensor){term->name, part, term->value, n * term->value};
 }
 

@@ -33,14 +33,7 @@ static struct stream *stream_of(const struct tsim_timeline_tasks *t, int32_t sta
 }
 
 static struct task *add_task(struct tsim_arena *arena, struct stream *stream) {
-    if (stream->n == stream->capacity) {
-        int32_t larger = stream->capacity ? 2 * stream->capacity : 64;
-        struct task *tasks = TSIM_NEW_ARRAY(arena, (size_t)larger, struct task);
-        for (int32_t i = 0; i < stream->n; i++)
-            tasks[i] = stream->tasks[i];
-        stream->tasks = tasks;
-        stream->capacity = larger;
-    }
+    stream->tasks = tsim_arena_grow(arena, stream->tasks, (size_t)stream->n, &stream->capacity, sizeof *stream->tasks);
     return &stream->tasks[stream->n++];
 }
 
@@ -195,14 +188,7 @@ static enum tsim_path_kind kind_of(enum tsim_task_kind kind) {
 
 static struct tsim_path_link *new_link(struct walk *w, struct tsim_path_link link) {
     struct tsim_path *path = w->path;
-    if (path->n == w->capacity) {
-        int32_t larger = w->capacity ? 2 * w->capacity : 64;
-        struct tsim_path_link *links = TSIM_NEW_ARRAY(w->arena, (size_t)larger, struct tsim_path_link);
-        for (int32_t i = 0; i < path->n; i++)
-            links[i] = path->links[i];
-        path->links = links;
-        w->capacity = larger;
-    }
+    path->links = tsim_arena_grow(w->arena, path->links, (size_t)path->n, &w->capacity, sizeof *path->links);
     path->links[path->n] = link;
     return &path->links[path->n++];
 }

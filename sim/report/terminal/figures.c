@@ -17,14 +17,8 @@ void tsim_figures_init(struct tsim_figures *figures, struct tsim_arena *arena, c
 }
 
 static void add(struct tsim_figures *figures, struct tsim_figure_cell cell) {
-    if (figures->n_cells == figures->capacity) {
-        size_t capacity = figures->capacity ? 2 * figures->capacity : 64;
-        struct tsim_figure_cell *cells = TSIM_NEW_ARRAY(figures->arena, capacity, struct tsim_figure_cell);
-        for (size_t i = 0; i < figures->n_cells; i++)
-            cells[i] = figures->cells[i];
-        figures->cells = cells;
-        figures->capacity = capacity;
-    }
+    figures->cells =
+        tsim_arena_grow(figures->arena, figures->cells, figures->n_cells, &figures->capacity, sizeof *figures->cells);
     figures->cells[figures->n_cells++] = cell;
 }
 

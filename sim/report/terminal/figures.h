@@ -40,7 +40,8 @@ struct tsim_figures {
     const struct tsim_figure_column *columns;
     size_t n_columns;
     struct tsim_figure_cell *cells; /* row by row, in the arena */
-    size_t n_cells, capacity;
+    size_t n_cells;
+    int32_t capacity;
 };
 
 /* Begins a table. `columns`, `name` and the arena must outlive it, and there is nothing to free. */

@@ -240,14 +240,7 @@ void tsim_text_table_init(struct tsim_text_table *table, struct tsim_arena *aren
 }
 
 void tsim_text_table_add(struct tsim_text_table *table, const char *text) {
-    if (table->n_cells == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 64;
-        const char **cells = TSIM_NEW_ARRAY(table->arena, capacity, const char *);
-        for (size_t i = 0; i < table->n_cells; i++)
-            cells[i] = table->cells[i];
-        table->cells = cells;
-        table->capacity = capacity;
-    }
+    table->cells = tsim_arena_grow(table->arena, table->cells, table->n_cells, &table->capacity, sizeof *table->cells);
     table->cells[table->n_cells++] = tsim_arena_strdup(table->arena, text ? text : "");
 }
 

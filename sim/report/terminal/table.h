@@ -65,7 +65,8 @@ struct tsim_text_table {
     const struct tsim_column *columns;
     size_t n_columns;
     const char **cells; /* row by row, in the arena */
-    size_t n_cells, capacity;
+    size_t n_cells;
+    int32_t capacity;
 };
 
 /* Begins a table. `columns` and the arena must outlive it, and there is nothing to free. */

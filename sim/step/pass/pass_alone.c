@@ -189,7 +189,7 @@ void tsim_pass_program_play(const struct tsim_pass_program *program, const struc
 
 /* ---- remembered ---- */
 
-enum { FIRST_REMEMBERED = 4, MOST_REMEMBERED = 64 };
+enum { MOST_REMEMBERED = 64 };
 
 /* All that decides how the part goes. */
 struct beginning {
@@ -246,14 +246,6 @@ static void remember(const struct tsim_pass_program *program, const struct begin
     add_sent(program, &r->part);
 }
 
-static void grow(struct tsim_part_memo *memo) {
-    memo->capacity = memo->n > 0 ? 2 * memo->n : FIRST_REMEMBERED;
-    struct remembered *grown = TSIM_NEW_ARRAY(memo->arena, (size_t)memo->capacity, struct remembered);
-    if (memo->n > 0)
-        memcpy(grown, memo->at, (size_t)memo->n * sizeof *grown);
-    memo->at = grown;
-}
-
 struct tsim_part_memo *tsim_part_memo_new(struct tsim_arena *arena) {
     struct tsim_part_memo *memo = TSIM_NEW(arena, struct tsim_part_memo);
     memo->arena = arena;
@@ -274,8 +266,7 @@ const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_progra
     if (!found) {
         if (memo->n == MOST_REMEMBERED || longest_s(program, slowdown) > MOST_TICKS * TSIM_STEP_TICK_S)
             return NULL;
-        if (memo->n == memo->capacity)
-            grow(memo);
+        memo->at = tsim_arena_grow(memo->arena, memo->at, (size_t)memo->n, &memo->capacity, sizeof *memo->at);
         memo->last = memo->n++;
         remember(program, &from, host, &memo->at[memo->last]);
         found = &memo->at[memo->last];

@@ -1,7 +1,6 @@
 #include "step/pass/pass_program.h"
 
 #include <math.h>
-#include <string.h>
 
 enum tsim_collective_op tsim_collective_of(const struct tsim_op *op) {
     static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
@@ -14,14 +13,7 @@ enum tsim_collective_op tsim_collective_of(const struct tsim_op *op) {
 
 static struct tsim_played *put(struct tsim_pass_builder *b, enum tsim_played_kind kind, enum tsim_axis axis) {
     struct tsim_pass_program *program = b->program;
-    if (program->n == program->capacity) {
-        int32_t capacity = program->capacity > 0 ? 2 * program->capacity : 32;
-        struct tsim_played *grown = TSIM_NEW_ARRAY(b->arena, (size_t)capacity, struct tsim_played);
-        if (program->n > 0)
-            memcpy(grown, program->at, (size_t)program->n * sizeof *grown);
-        program->at = grown;
-        program->capacity = capacity;
-    }
+    program->at = tsim_arena_grow(b->arena, program->at, (size_t)program->n, &program->capacity, sizeof *program->at);
     struct tsim_played *played = &program->at[program->n++];
     *played = (struct tsim_played){.kind = kind, .axis = axis};
     return played;
