@@ -24,8 +24,8 @@ void tsim_arena_reset(struct tsim_arena *arena);   /* forgets everything, keeps 
  * exits with status 5. Zero bytes give a valid unique pointer. */
 void *tsim_arena_alloc(struct tsim_arena *arena, size_t size_bytes);
 void *tsim_arena_array(struct tsim_arena *arena, size_t count, size_t item_bytes); /* checks for overflow */
-/* Returns an array of n items with room for one more: `array` itself, or a copy twice as large, whose size *capacity then
- * is. The smaller one stays in the arena. */
+/* Returns an array of n items that has room for one more: `array` itself, or where it is full a copy of twice its size.
+ * *capacity is the size in items. The smaller array stays in the arena. */
 void *tsim_arena_grow(struct tsim_arena *arena, void *array, size_t n, int32_t *capacity, size_t item_bytes);
 char *tsim_arena_strdup(struct tsim_arena *arena, const char *text);
 char *tsim_arena_strndup(struct tsim_arena *arena, const char *text, size_t length);

@@ -132,7 +132,7 @@ START_TEST(what_is_given_back_counts_no_more) {
 }
 END_TEST
 
-/* What was put into an array is in it however often it grew. */
+/* An array keeps its items however often it grows. */
 START_TEST(arena_arrays_double) {
     int32_t *items = NULL, capacity = 0;
     for (int32_t n = 0; n < 1000; n++) {
