@@ -2,10 +2,12 @@
 
 #include "base/version.h"
 
+#include <string.h>
+
 /* roff takes a line that begins with '.' or an apostrophe as a request, '\' as an escape and '-' as a hyphen. */
-static void put_roff(const char *text, FILE *out) {
+static void put_roff_part(const char *text, const char *end, FILE *out) {
     bool is_line_start = true;
-    for (const char *at = text; *at; at++) {
+    for (const char *at = text; at < end; at++) {
         if (is_line_start && (*at == '.' || *at == '\''))
             fputs("\\&", out);
         if (*at == '\\')
@@ -16,6 +18,10 @@ static void put_roff(const char *text, FILE *out) {
             fputc(*at, out);
         is_line_start = *at == '\n';
     }
+}
+
+static void put_roff(const char *text, FILE *out) {
+    put_roff_part(text, text + strlen(text), out);
 }
 
 static void put_tagged(const char *tag, const char *text, FILE *out) {
@@ -37,7 +43,7 @@ static void put_head(const char *page, const char *summary, FILE *out) {
 static void put_tail(FILE *out) {
     static const struct {
         const char *tag, *text;
-    } VARIABLES[] = {{"TSIM_DATA", "the folder of the catalogue (models/, hardware/, scenarios/)"},
+    } VARIABLES[] = {{"TSIM_DATA", "the folder that holds the catalogue (models/, hardware/, scenarios/)"},
                      {"NO_COLOR", "when set, no colours"},
                      {"COLUMNS", "how wide tables may be"}};
     char status[16];
@@ -51,6 +57,32 @@ static void put_tail(FILE *out) {
         put_tagged(VARIABLES[i].tag, VARIABLES[i].text, out);
 }
 
+/* Writes the text of a command's help. There a line "  WORDS  MEANING" begins an item of a list, a line with a deeper
+ * indent continues its meaning, and any other line after the list, or an empty one, begins a paragraph. */
+static void put_description(const char *text, FILE *out) {
+    enum { ITEM_INDENT = 2 };
+    bool is_list = false;
+    for (const char *line = text, *end; line; line = *end ? end + 1 : NULL) {
+        end = line + strcspn(line, "\n");
+        const char *words = line + strspn(line, " ");
+        if (words - line == ITEM_INDENT) {
+            const char *gap = strstr(words, "  "), *tag_end = gap && gap < end ? gap : end;
+            fputs(".TP\n.B ", out);
+            put_roff_part(words, tag_end, out);
+            fputc('\n', out);
+            words = tag_end + strspn(tag_end, " ");
+            is_list = true;
+        } else if (words == end || (words == line && is_list)) {
+            fputs(".PP\n", out);
+            is_list = false;
+        }
+        if (words < end) {
+            put_roff_part(words, end, out);
+            fputc('\n', out);
+        }
+    }
+}
+
 static void put_command_page(const struct tsim_command *command, FILE *out) {
     char text[80];
     snprintf(text, sizeof text, "tsim-%s", command->name);
@@ -58,8 +90,8 @@ static void put_command_page(const struct tsim_command *command, FILE *out) {
     fprintf(out, "tsim %s\n[OPTION]... ", command->name);
     put_roff(command->operands, out);
     fputs("\n.SH DESCRIPTION\n", out);
-    put_roff(command->text ? command->text : command->summary, out);
-    fputs("\n.SH OPTIONS\n", out);
+    put_description(command->text ? command->text : command->summary, out);
+    fputs(".SH OPTIONS\n", out);
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
         if (tsim_command_takes(command, (enum tsim_option)i))
             put_tagged(tsim_option_usage((enum tsim_option)i, text, sizeof text),
@@ -74,12 +106,13 @@ static void put_command_page(const struct tsim_command *command, FILE *out) {
 static void put_main_page(const struct tsim_commands *commands, FILE *out) {
     char tag[80];
     put_head("tsim", "predicts how a neural network trains on a cluster of accelerators", out);
-    fputs(
-        "tsim\nCOMMAND [OPTION]... [OPERAND]...\n.SH DESCRIPTION\n"
-        "A discrete\\-event simulator: step time, throughput, pipeline bubbles, exposed communication, memory, power,\n"
-        "energy, days and cost of a training run that a scenario in YAML describes. Results are written to standard\n"
-        "output, everything else to standard error.\n.SH COMMANDS\n",
-        out);
+    fputs("tsim\nCOMMAND [OPTION]... [OPERAND]...\n.SH DESCRIPTION\n"
+          "tsim is a discrete\\-event simulator. It reads a scenario in YAML, one training job on one cluster, and "
+          "predicts its\n"
+          "step time, throughput, pipeline bubbles, exposed communication, memory, power, energy, days and cost. "
+          "Results are\n"
+          "written to standard output, everything else to standard error.\n.SH COMMANDS\n",
+          out);
     for (size_t i = 0; i < commands->n_items; i++) {
         snprintf(tag, sizeof tag, commands->items[i].operands[0] ? "%s %s" : "%s", commands->items[i].name,
                  commands->items[i].operands);
