@@ -7,8 +7,8 @@
 #include <math.h>
 
 static const struct tsim_column COLUMNS[] = {
-    {"run", true},  {"started", false},  {"scenario", false},  {"status", false},
-    {"GPUs", true}, {"step time", true}, {"throughput", true}, {"MFU", true},
+    {"run", true},          {"started", false},  {"scenario", false},  {"status", false},
+    {"accelerators", true}, {"step time", true}, {"throughput", true}, {"MFU", true},
 };
 static const struct tsim_column CSV_COLUMNS[] = {
     {"run_id", true},      {"started_at", false},  {"scenario", false}, {"status", false},       {"accelerators", true},

@@ -28,7 +28,8 @@ struct run {
     struct tsim_scenario_source source;
     struct tsim_store *store;
     struct tsim_scale scale;
-    bool is_of_samples; /* rates of the table: the model has no tokens */
+    bool is_of_samples;  /* rates of the table: the model has no tokens */
+    const char *devices; /* the word for several accelerators */
 };
 
 /* A curve without a point is no result. */
@@ -94,7 +95,7 @@ static size_t fill_columns(const struct run *run, struct tsim_column columns[MOS
     static const struct tsim_column REST[] = {
         {"speed-up", true}, {"efficiency", true}, {"MFU", true}, {"lost most to", false}};
     size_t n = 0;
-    columns[n++] = (struct tsim_column){"GPUs", true};
+    columns[n++] = (struct tsim_column){run->devices, true};
     columns[n++] = (struct tsim_column){"batch", true};
     if (!all_run(&run->scale))
         columns[n++] = (struct tsim_column){"status", false};
@@ -130,8 +131,9 @@ static void print_knee(const struct run *run, FILE *out) {
     double limit_frac = run->arguments->until_efficiency_frac;
     char excess[32], limit[32], count[96];
     if (limit_frac > 0 && scale->has_last_above)
-        fprintf(out, "\nefficiency is at least %s up to %s GPUs\n", tsim_percent_text(limit_frac, limit, sizeof limit),
-                tsim_count_text((double)scale->rows[scale->last_above].n_accelerators, count, sizeof count));
+        fprintf(out, "\nefficiency is at least %s up to %s %s\n", tsim_percent_text(limit_frac, limit, sizeof limit),
+                tsim_count_text((double)scale->rows[scale->last_above].n_accelerators, count, sizeof count),
+                run->devices);
     if (!scale->has_knee) {
         fprintf(out, "\nno knee: %s\n",
                 n_that_run(scale) < 2 ? "it takes two counts that run"
@@ -139,9 +141,9 @@ static void print_knee(const struct run *run, FILE *out) {
                                       : "the curve bends nowhere");
         return;
     }
-    fprintf(out, "\nknee %s %s GPUs: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss\n",
+    fprintf(out, "\nknee %s %s %s: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss\n",
             limit_frac > 0 ? "at" : "after",
-            tsim_count_text((double)scale->rows[scale->knee].n_accelerators, count, sizeof count),
+            tsim_count_text((double)scale->rows[scale->knee].n_accelerators, count, sizeof count), run->devices,
             limit_frac > 0 ? "there" : "at the next count", tsim_step_term(scale->knee_cause)->cause,
             seconds_text(scale->knee_excess_s, excess, sizeof excess), 100 * scale->knee_share_frac);
 }
@@ -154,12 +156,12 @@ static double best_rate_of(const struct run *run, const struct tsim_scale_row *r
 
 /* The best plan of each count, and how much faster than the plan as given it is. */
 static void print_best(struct run *run, const struct tsim_style *style) {
-    static const struct tsim_column COLUMNS[] = {{"GPUs", true},      {"best plan", false}, {"micro-batch", true},
-                                                 {"step", true},      {"90 %", true},       {"as given", true},
-                                                 {"efficiency", true}};
-    enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
+    const struct tsim_column columns[] = {{run->devices, true}, {"best plan", false}, {"micro-batch", true},
+                                          {"step", true},       {"90 %", true},       {"as given", true},
+                                          {"efficiency", true}};
+    enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
     struct tsim_text_table table;
-    tsim_text_table_init(&table, &run->arena, COLUMNS, N_COLUMNS);
+    tsim_text_table_init(&table, &run->arena, columns, N_COLUMNS);
     for (size_t i = 0; i < run->scale.n_rows; i++) {
         const struct tsim_scale_row *row = &run->scale.rows[i];
         add_figure(&table, (double)row->n_accelerators, tsim_count_text);
@@ -343,7 +345,9 @@ static enum tsim_status study(struct run *run) {
         .started_at = tsim_timestamp(&run->arena),
     };
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
-    run->is_of_samples = tsim_sweep_traits(&sweep).is_of_samples;
+    const struct tsim_sweep_traits traits = tsim_sweep_traits(&run->arena, &sweep);
+    run->is_of_samples = traits.is_of_samples;
+    run->devices = tsim_arena_printf(&run->arena, "%ss", traits.device);
     TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &run->store, &run->diags));
     enum tsim_status status = tsim_scale_run(&run->arena, &sweep, &options, run->store, file, &run->scale, &run->diags);
     tsim_search_bar_clear(&bar);

@@ -5,6 +5,7 @@
  * (megatron/core/parallel_state.py, order "tp-cp-ep-dp-pp"; torchtitan's mesh; DeepSpeed's
  * PipeModelDataParallelTopology), Megatron with --use-tp-pp-dp-mapping data outermost. Where the scenario's order is
  * another, Slurm is told for each rank of the software the node of the rank that was simulated. */
+#include "config/files/vendor.h"
 #include "import/launches/launch_writer.h"
 
 #include <string.h>
@@ -173,11 +174,6 @@ void tsim_write_slurm(struct tsim_launch_writer *w) {
 
 /* ---- Kubernetes ---- */
 
-static const char *device_resource(const struct tsim_launch_writer *w) {
-    const char *vendor = w->scenario->cluster.node->accelerator->vendor;
-    return vendor && strcmp(vendor, "AMD") == 0 ? "amd.com/gpu" : "nvidia.com/gpu";
-}
-
 /* Writes the file in a ConfigMap, line by line behind its indent. */
 static void write_config_map(struct tsim_launch_writer *w) {
     struct tsim_lines before = w->out;
@@ -198,8 +194,10 @@ static void write_config_map(struct tsim_launch_writer *w) {
 void tsim_write_kubernetes(struct tsim_launch_writer *w) {
     const struct tsim_cluster_spec *cluster = &w->scenario->cluster;
     const char *name = tsim_launch_job_name(w);
-    TSIM_WRITE(w, "# %s, for %s: kubectl apply -f this file, with the image of your own.\n", w->scenario->name,
-               w->scenario->software->name);
+    const char *resource = tsim_vendor_find(w->arena, cluster->node->accelerator->vendor).kubernetes_resource;
+    TSIM_WRITE(w, "# %s, for %s: kubectl apply -f this file, with the image of your own%s.\n", w->scenario->name,
+               w->scenario->software->name,
+               resource ? "" : ", and for RESOURCE your device plugin's name of the accelerators");
     TSIM_WRITE(w, "# Pod i is node i, and ranks fill node after node, innermost first: %s.\n", order_words(w));
     write_config_map(w);
     TSIM_WRITE(w,
@@ -226,5 +224,5 @@ void tsim_write_kubernetes(struct tsim_launch_writer *w) {
                "        resources: {limits: {%s: %lld}}\n        volumeMounts:\n"
                "        - {name: launch, mountPath: /tsim}\n      volumes:\n"
                "      - {name: launch, configMap: {name: %s}}\n",
-               device_resource(w), (long long)cluster->accelerators_per_node, name);
+               resource ? resource : "RESOURCE", (long long)cluster->accelerators_per_node, name);
 }

@@ -1,5 +1,6 @@
 #include "report/terminal/summary.h"
 
+#include "config/files/vendor.h"
 #include "model/model.h"
 #include "report/terminal/summary_screen.h"
 #include "results/measured.h"
@@ -181,15 +182,13 @@ static const char *interval(struct tsim_screen *screen, const struct tsim_uncert
                              tsim_screen_human(screen, u->step_time_high_s, TSIM_TIME_S), u->basis);
 }
 
-/* The word for one accelerator: TPUs, boards and sockets are no GPUs. */
-static const char *unit_of(const struct tsim_result *result) {
-    const char *vendor = result->scenario->cluster.node->accelerator->vendor;
-    return vendor && (strcmp(vendor, "NVIDIA") == 0 || strcmp(vendor, "AMD") == 0) ? "GPU" : "accelerator";
+static const char *unit_of(struct tsim_screen *screen, const struct tsim_result *result) {
+    return tsim_vendor_find(&screen->arena, result->scenario->cluster.node->accelerator->vendor).device;
 }
 
 static void print_speed(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
-    const char *unit = unit_of(result);
+    const char *unit = unit_of(screen, result);
     const struct tsim_throughput *t = &result->step.throughput;
     fputc('\n', screen->out);
     tsim_screen_line(screen, "step time", "%s%s", tsim_screen_human(screen, result->step.terms.time_s, TSIM_TIME_S),
@@ -204,7 +203,7 @@ static void print_speed(struct tsim_screen *screen, const struct tsim_prediction
         tsim_screen_line(screen, "throughput", "%s tokens/s, %s tokens/s per %s, %s samples/s",
                          tsim_screen_rate(screen, t->tokens_per_s), tsim_screen_rate(screen, t->tokens_per_s_per_gpu),
                          unit, tsim_screen_rate(screen, t->samples_per_s));
-    tsim_screen_line(screen, unit[0] == 'G' ? "per GPU" : "accelerator", "%s (MFU %s%s), %s executed (HFU %s)",
+    tsim_screen_line(screen, tsim_arena_printf(&screen->arena, "per %s", unit), "%s (MFU %s%s), %s executed (HFU %s)",
                      tsim_screen_human(screen, 1e12 * t->model_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->mfu),
                      tsim_model_has_ends(result->scenario->model) ? ", full attention counted" : "",
@@ -277,8 +276,8 @@ static void print_power(struct tsim_screen *screen, const struct tsim_result *re
     double n_accelerators = (double)result->scenario->n_accelerators;
     tsim_screen_line(screen, "power", "%s at the nodes (%s per %s), %s a step",
                      tsim_screen_human(screen, result->step.mean_power_w, TSIM_WATTS),
-                     tsim_screen_human(screen, result->step.mean_power_w / n_accelerators, TSIM_WATTS), unit_of(result),
-                     tsim_screen_human(screen, result->step.energy_j, TSIM_JOULES));
+                     tsim_screen_human(screen, result->step.mean_power_w / n_accelerators, TSIM_WATTS),
+                     unit_of(screen, result), tsim_screen_human(screen, result->step.energy_j, TSIM_JOULES));
 }
 
 /* Prints how lucky this seed is, and what other draws of slow accelerators take. */

@@ -1,6 +1,7 @@
 #include "study/curves/sweep.h"
 
 #include "base/version.h"
+#include "config/files/vendor.h"
 #include "model/model.h"
 #include "results/format.h"
 #include "run/run.h"
@@ -621,18 +622,23 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
     return status;
 }
 
-struct tsim_sweep_traits tsim_sweep_traits(const struct tsim_sweep *sweep) {
-    struct tsim_arena arena;
+struct tsim_sweep_traits tsim_sweep_traits(struct tsim_arena *arena, const struct tsim_sweep *sweep) {
+    struct tsim_arena own;
     struct tsim_diags diags;
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
-    struct tsim_sweep_traits traits = {false, false};
-    tsim_arena_init(&arena);
+    const char *vendor = NULL;
+    struct tsim_sweep_traits traits = {false, false, NULL};
+    tsim_arena_init(&own);
     tsim_diags_init(&diags);
-    if (tsim_scenario_reopen(&arena, sweep->source, &source, &diags) == TSIM_OK &&
-        tsim_scenario_load_job(&arena, &source, sweep->overrides, sweep->n_overrides, &scenario, &diags) == TSIM_OK)
-        traits = (struct tsim_sweep_traits){tsim_model_is_of_samples(scenario->model), tsim_has_rounds(scenario)};
+    if (tsim_scenario_reopen(&own, sweep->source, &source, &diags) == TSIM_OK &&
+        tsim_scenario_load_job(&own, &source, sweep->overrides, sweep->n_overrides, &scenario, &diags) == TSIM_OK) {
+        traits.is_of_samples = tsim_model_is_of_samples(scenario->model);
+        traits.has_rounds = tsim_has_rounds(scenario);
+        vendor = scenario->cluster.node->accelerator->vendor;
+    }
+    traits.device = tsim_vendor_find(arena, vendor).device;
     tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+    tsim_arena_release(&own);
     return traits;
 }
