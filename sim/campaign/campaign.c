@@ -34,7 +34,7 @@ static struct tsim_amount whole_steps(struct tsim_term_recorder *r, const char *
         return tsim_combined(r, TSIM_TERM_CEILING, name, FORMULA, TSIM_COUNT,
                              TSIM_PARTS(length, tsim_inverse(batch_of(r, sc))));
     case TSIM_LENGTH_STEPS:
-        return tsim_combined(r, TSIM_TERM_CEILING, name, "as given, rounded up", TSIM_COUNT, TSIM_PARTS(length));
+        return tsim_combined(r, TSIM_TERM_CEILING, name, "given, rounded up", TSIM_COUNT, TSIM_PARTS(length));
     }
     TSIM_BUG("length kind %d", (int)sc->training.length_kind);
 }
@@ -61,10 +61,10 @@ static struct tsim_amount steps_of_run(struct tsim_term_recorder *r, const char 
     if (!early->has)
         return whole_steps(r, name, sc);
     if (sc->training.length_kind == TSIM_LENGTH_STEPS)
-        return tsim_largest(r, name, "as given, and those of the early steps at least", TSIM_COUNT,
+        return tsim_largest(r, name, "the given length, but at least the early steps", TSIM_COUNT,
                             TSIM_PARTS(whole_steps(r, "steps that are asked for", sc), early_steps_of(r, early)));
     struct tsim_amount left =
-        tsim_sum(r, "samples after the early steps", "of the run - of the early steps", TSIM_COUNT,
+        tsim_sum(r, "samples after the early steps", "samples of the run - samples of the early steps", TSIM_COUNT,
                  TSIM_PARTS(samples_of_run(r, sc),
                             tsim_inverse(tsim_figure(r, "campaign.early.samples", early->samples, TSIM_COUNT))));
     struct tsim_amount of_whole_batch = tsim_combined(r, TSIM_TERM_CEILING, "steps of the whole batch",
@@ -101,7 +101,7 @@ static struct tsim_amount of_all_steps(struct tsim_term_recorder *r, const char 
                                        struct tsim_amount of_early) {
     if (!of->early->has)
         return tsim_product(r, name, formula, dimension, TSIM_PARTS(steps, of_step));
-    struct tsim_amount others = tsim_sum(r, "steps of the whole batch", "all - of the early steps", TSIM_COUNT,
+    struct tsim_amount others = tsim_sum(r, "steps of the whole batch", "all steps - early steps", TSIM_COUNT,
                                          TSIM_PARTS(steps, tsim_inverse(early_steps_of(r, of->early))));
     return tsim_sum(
         r, name, "of the early steps + of the whole batch", dimension,
@@ -119,7 +119,7 @@ static struct tsim_work fill_steps(struct tsim_term_recorder *r, const struct ts
                                                 TSIM_COUNT, TSIM_PARTS(useful, skipped))
                                      : useful;
     struct tsim_amount after_early =
-        early->has ? tsim_sum(r, "steps of the whole batch that update the weights", "all - of the early steps",
+        early->has ? tsim_sum(r, "steps of the whole batch that update the weights", "all steps - early steps",
                               TSIM_COUNT, TSIM_PARTS(useful, tsim_inverse(early_steps_of(r, early))))
                    : useful;
     struct tsim_amount of_whole_batch = tsim_product(r, "samples of the whole batch's steps", "steps x batch",

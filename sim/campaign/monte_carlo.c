@@ -380,7 +380,8 @@ static struct tsim_amount paid_time(const struct drawing *d, const struct tsim_s
     struct tsim_amount each =
         tsim_of_scenario(r, "cluster.accelerators_per_node", (double)sc->cluster.accelerators_per_node, TSIM_COUNT);
     return tsim_sum(
-        r, "accelerator time that is paid for", "of all, spares included - of preempted nodes", TSIM_TIME_S,
+        r, "accelerator time that is paid for", "time of all nodes, spares included - time of preempted ones",
+        TSIM_TIME_S,
         TSIM_PARTS(tsim_product(r, "accelerators of the whole run", "accelerators x time", TSIM_TIME_S,
                                 TSIM_PARTS(accelerators, mean)),
                    tsim_inverse(tsim_product(r, "accelerators of preempted nodes", "time x accelerators of a node",

@@ -194,8 +194,9 @@ static struct tsim_amount steps_between(struct tsim_term_recorder *recorder, con
         return tsim_outcome(recorder, name,
                             "Daly's optimum, searched among whole numbers of steps (sim/campaign/replication.h)", steps,
                             TSIM_COUNT, TSIM_PARTS(stall, mtbf, step));
-    return tsim_counted(recorder, name, "as given, a whole number of steps that the writing allows", steps, TSIM_COUNT,
-                        tsim_record_text(recorder, "%s of the scenario", key));
+    return tsim_counted(recorder, name,
+                        "the given interval as a whole number of steps, no shorter than the writing takes", steps,
+                        TSIM_COUNT, tsim_record_text(recorder, "%s of the scenario", key));
 }
 
 static struct tsim_amount of_steps(struct tsim_term_recorder *recorder, const char *name, struct tsim_amount steps,

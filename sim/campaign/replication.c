@@ -713,7 +713,7 @@ struct tsim_amount tsim_campaign_mtbf(struct tsim_term_recorder *r, const struct
     }
     if (!(causes.sum > 0))
         return (struct tsim_amount){.value = (double)INFINITY};
-    struct tsim_amount all = tsim_sum_of(&causes, "failures a second", "of all causes", TSIM_FRACTION);
+    struct tsim_amount all = tsim_sum_of(&causes, "failures a second", "sum over all causes", TSIM_FRACTION);
     return tsim_product(r, NAMES[kind], "1 / failures a second", TSIM_TIME_S, TSIM_PARTS(tsim_inverse(all)));
 }
 

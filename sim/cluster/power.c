@@ -21,7 +21,7 @@ static struct tsim_amount load_of_parts(struct tsim_term_recorder *r, const stru
                                         struct tsim_amount compute, struct tsim_amount memory,
                                         struct tsim_amount link) {
     struct tsim_amount parts =
-        tsim_sum(r, "load that it asks for", "of its parts", TSIM_FRACTION,
+        tsim_sum(r, "load that it asks for", "sum of its parts", TSIM_FRACTION,
                  TSIM_PARTS(busy(r, a, "compute", "power.compute", a->power_compute_frac, compute),
                             busy(r, a, "memory", "power.memory", a->power_memory_frac, memory),
                             busy(r, a, "links", "power.link", a->power_link_frac, link)));

@@ -292,7 +292,7 @@ static struct tsim_amount layers_parameters(struct tsim_term_recorder *r, const 
                                                                "layers of the model (sim/model/model.h)"),
                                                     each)));
     }
-    return tsim_sum_of(&all, "layers", "of all kinds", TSIM_COUNT);
+    return tsim_sum_of(&all, "layers", "sum over all kinds", TSIM_COUNT);
 }
 
 static struct tsim_amount all_parameters(struct tsim_term_recorder *r, const char *name, const struct tsim_model *m,
@@ -396,7 +396,7 @@ static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, c
                                            length.value, "sim/model/layer_segment.c"),
                        sparse = own_flops(r, m, "attention to picked tokens, and their index", mixed.sparse,
                                           TSIM_PART_SPARSE, length.value, "sim/model/layer_sparse.c");
-    return tsim_sum(r, "attention, forward", "of all kinds of layers", TSIM_FLOPS,
+    return tsim_sum(r, "attention, forward", "sum over all kinds of layers", TSIM_FLOPS,
                     TSIM_PARTS(whole, window, mamba, delta, segment, sparse));
 }
 

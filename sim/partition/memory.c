@@ -139,7 +139,7 @@ static struct tsim_amount split_peak_activations(struct tsim_term_recorder *r, c
         tsim_part_add(&held, held_of_chunk(r, &shape, c, n.whole[c], chunks[c]));
         tsim_part_add(&held, held_of_chunk(r, &shape, c, n.kept[c], tensor(r, "kept for weight gradients", kept[c])));
     }
-    return r ? tsim_sum_of(&held, name_of_activations(sc), "of all chunks", TSIM_BYTES)
+    return r ? tsim_sum_of(&held, name_of_activations(sc), "sum over all chunks", TSIM_BYTES)
              : (struct tsim_amount){.value = peak_bytes};
 }
 
@@ -151,7 +151,7 @@ static struct tsim_amount unequal_peak(struct tsim_term_recorder *r, const struc
     tsim_schedule_peak(&shape, stage, held, counts);
     for (int32_t c = 0; c < shape.chunks; c++)
         tsim_part_add(&all, held_of_chunk(r, &shape, c, counts[c], chunk_activations(r, sc, stage, c)));
-    return tsim_sum_of(&all, name_of_activations(sc), "of all chunks", TSIM_BYTES);
+    return tsim_sum_of(&all, name_of_activations(sc), "sum over all chunks", TSIM_BYTES);
 }
 
 /* Returns the stage's peak: by the closed form if chunks are equal, else by replaying the schedule. */

@@ -292,7 +292,8 @@ struct tsim_amount tsim_stage_parameters_recorded(struct tsim_term_recorder *r, 
         of_chunk = tsim_chunk_is_like_last(sc, stage, c) ? of_chunk : chunk_parameters(r, sc, stage, c);
         tsim_part_add(&chunks, of_chunk);
     }
-    return tsim_sum_of(&chunks, tsim_record_text(r, "parameters of stage %d", stage), "of its chunks", TSIM_COUNT);
+    return tsim_sum_of(&chunks, tsim_record_text(r, "parameters of stage %d", stage), "sum over its chunks",
+                       TSIM_COUNT);
 }
 
 double tsim_stage_parameters(const struct tsim_scenario *sc, int32_t stage) {

@@ -29,7 +29,8 @@ void tsim_memory_record(struct tsim_term_recorder *r, const struct tsim_scenario
     struct tsim_amount reserve = tsim_of_accelerator(r, a, "reserve", a->usable_memory_reserve_bytes, TSIM_BYTES);
     struct tsim_amount buffers = tsim_sum(r, "memory.buffers_bytes", "buffers + driver and runtime", TSIM_BYTES,
                                           TSIM_PARTS(kinds.buffers, reserve));
-    tsim_sum(r, "memory.peak_bytes", tsim_record_text(r, "the kinds on the fullest stage, %d", stage), TSIM_BYTES,
+    tsim_sum(r, "memory.peak_bytes", tsim_record_text(r, "sum of the kinds on the fullest stage, %d", stage),
+             TSIM_BYTES,
              TSIM_PARTS(kinds.weights, kinds.gradients, kinds.master, kinds.optimizer, kinds.activations, buffers));
 }
 

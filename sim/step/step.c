@@ -183,7 +183,7 @@ static void record_energy(struct tsim_term_recorder *r, const struct tsim_cluste
     }
     if (!r)
         return;
-    struct tsim_amount energy = tsim_sum_of(&all, "energy.step_j", "over all accelerators", TSIM_JOULES);
+    struct tsim_amount energy = tsim_sum_of(&all, "energy.step_j", "sum over all accelerators", TSIM_JOULES);
     tsim_product(r, "energy.mean_power_w", "energy / step time", TSIM_WATTS,
                  TSIM_PARTS(energy, tsim_inverse(tsim_elsewhere(r, "step.time_s", simulation->time_s, TSIM_TIME_S))));
 }

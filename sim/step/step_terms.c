@@ -44,7 +44,7 @@ static struct tsim_amount kernel_time(const struct walk *w, const struct tsim_pa
     struct tsim_amount time = tsim_kernel_recorded(w->r, w->cluster->accelerator, w->scenario->software, op->op, &cost);
     if (op->time_s == time.value)
         return time;
-    return tsim_product(w->r, op->op->name, "at the mean length x what lengths make of it", TSIM_TIME_S,
+    return tsim_product(w->r, op->op->name, "time at the mean length x factor of the lengths", TSIM_TIME_S,
                         TSIM_PARTS(time, tsim_given(w->r, "mean over all lengths, over that of the mean length",
                                                     op->time_s / time.value, TSIM_FRACTION,
                                                     "training.lengths of the scenario (sim/config/lengths.h)")));
@@ -120,7 +120,7 @@ static void walk_stage(struct walk *w) {
 static struct tsim_amount of_passes(const struct walk *w, const char *name, const struct tsim_part_list *parts,
                                     double simulated_s) {
     if (!w->account->plays_operators)
-        return tsim_sum_of(parts, name, "over the parts of the slowest rank's stage", TSIM_TIME_S);
+        return tsim_sum_of(parts, name, "sum over the parts of the slowest rank's stage", TSIM_TIME_S);
     return tsim_outcome(w->r, name, "operators as they ran, simulated; each of the parts is what they take alone",
                         simulated_s, TSIM_TIME_S, parts->parts, (size_t)parts->n);
 }
@@ -133,11 +133,11 @@ static struct tsim_amount of_kernels(const struct walk *w, const char *name, con
     const struct tsim_software *software = w->scenario->software;
     if (w->account->slowdown != 1) {
         all = (struct tsim_part_list){.recorder = r};
-        tsim_part_add(&all,
-                      tsim_product(r, "kernels", "slowdown x at the usual rate", TSIM_TIME_S,
-                                   TSIM_PARTS(tsim_given(r, "slowdown", w->account->slowdown, TSIM_FRACTION,
-                                                         "variability and degraded links of the scenario"),
-                                              tsim_sum_of(kernels, "at the usual rate", "of all parts", TSIM_TIME_S))));
+        tsim_part_add(
+            &all, tsim_product(r, "kernels", "slowdown x at the usual rate", TSIM_TIME_S,
+                               TSIM_PARTS(tsim_given(r, "slowdown", w->account->slowdown, TSIM_FRACTION,
+                                                     "variability and degraded links of the scenario"),
+                                          tsim_sum_of(kernels, "at the usual rate", "sum of all parts", TSIM_TIME_S))));
     }
     if (wait_s != 0)
         tsim_part_add(
@@ -158,7 +158,7 @@ static struct tsim_amount of_kernels(const struct walk *w, const char *name, con
         tsim_part_add(&all,
                       tsim_outcome(r, "variation between passes", "drawn for each, simulated (sim/step/groups/noise.h)",
                                    chance_s, TSIM_TIME_S, NULL, 0));
-    return tsim_sum_of(&all, name, "over the parts of the slowest rank's stage", TSIM_TIME_S);
+    return tsim_sum_of(&all, name, "sum over the parts of the slowest rank's stage", TSIM_TIME_S);
 }
 
 /* ---- waits ---- */
