@@ -63,7 +63,7 @@ KEYS = {"tensor": "parallelism.tensor", "pipeline": "parallelism.pipeline", "chu
 
 
 def differences(name):
-    """How much longer the best plan takes that has one thing as published; nothing for a run within 3 %."""
+    """Returns how much longer the best plan with one thing as published takes; nothing for a run within 3 %."""
     file = f"scenarios/published/{name}.yaml"
     own = tsim("run", file, "--json", "--no-db", "--quiet", "--ignore-memory")["step"]["time_s"]
     scenario, best = tsim("check", file, "--json"), best_with(name, {})
@@ -151,12 +151,12 @@ def main():
         return
     lines = ["| run | published plan | tsim | best plan found | tsim | published takes |", "| --- | --- | --- | --- | --- | --- |"]
     lines += [row(name) for name in RUNS] + [""]
-    lines += ["Where the published plan takes over 3 % longer: how much longer than the best found the best plan takes that has one "
-              "thing as published, and the rest free.", "",
+    lines += ["The next table is for published plans that take over 3 % longer than the best one found. Each column keeps one thing as "
+              "published and leaves the rest to the search; the figure is how much longer the best such plan takes than the best of all.", "",
               "| run | all as published | " + " | ".join(KEYS) + " |", "| --- " * (len(KEYS) + 2) + "|"]
     lines += [line for name in RUNS for line in differences(name)] + [""]
-    lines += ["Where the step of these is longer, of the best plan's step; and how much shorter than predicted the published plan's "
-              "step may be by its interval.", "",
+    lines += ["The parts of the step that make these published plans longer, as shares of the best plan's step. The last column is how "
+              "much shorter than predicted the published plan's step may be, by its interval.", "",
               "| run | longer | " + " | ".join(TERMS) + " | its interval |", "| --- " * (len(TERMS) + 3) + "|"]
     lines += [line for name in RUNS for line in causes(name)] + [""] + bloom()
     text = "\n".join(lines)
