@@ -19,7 +19,7 @@ FILE *tsim_results(void) {
 FILE *tsim_messages(void) {
     if (current && current->messages)
         return current->messages;
-    fflush(stdout); /* where both go to one file, a message stands behind the results that were printed before it */
+    fflush(stdout); /* both may go to one file: a message then follows earlier results */
     return stderr;
 }
 

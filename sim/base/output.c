@@ -13,7 +13,7 @@
 
 struct tsim_output {
     const char *name;   /* as the user gave it */
-    char *final, *path; /* where it ends, where it is written; the same for what is no regular file */
+    char *final, *path; /* its final name, and the one that is written to; the same unless it is a regular file */
     FILE *stream;
     size_t place; /* in `open_paths` */
 };

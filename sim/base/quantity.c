@@ -433,7 +433,7 @@ enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimen
     size_t n_number = number_length(text);
     if (n_number == 0)
         return explain_number(text, dimension, out);
-    double number = strtod(text, NULL); /* stops where number_length does, save for hexadecimal */
+    double number = strtod(text, NULL); /* stops where number_length stops, except that it takes hexadecimal */
     if (text[n_number] == 'x' || text[n_number] == 'X')
         return explain_unit(text, text + n_number, dimension, out);
     char unit[MAX_UNIT_TEXT];
@@ -555,7 +555,7 @@ static void three_digits(double value, char *buffer, size_t size) {
         snprintf(buffer, size, "%.*f", decimals, value);
 }
 
-/* Writes a value with its unit, and with a prefix where the value is large: "80.0 GB". */
+/* Writes a value with its unit, and with a prefix if the value is large: "80.0 GB". */
 static const char *with_prefix(double value, const char *unit, char *buffer, size_t size) {
     char number[32];
     const char *prefix = fabs(value) < 1 ? "" : tsim_quantity_prefix(&value, 999.5);

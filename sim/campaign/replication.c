@@ -41,7 +41,7 @@ struct run {
     bool maintenance_is_due;
     double speed;               /* of this run phase */
     double share;               /* the part of the full speed that the present nodes allow */
-    double position, target;    /* work done; where the run phase ends */
+    double position, target;    /* work done; work at which the run phase ends */
     double next_mark;           /* work at which the next checkpoint begins */
     double marks_before_target; /* checkpoints before the target */
     double until_durable;       /* checkpoints before the next one for the storage; 0: it is the next */

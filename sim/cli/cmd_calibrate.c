@@ -38,7 +38,8 @@ static const char *value_text(struct tsim_arena *arena, int value, double number
     return tsim_arena_printf(arena, "%.3g", number);
 }
 
-/* The table always has the first four that there were; the others, which few files tell, where they are told. */
+/* The table always has the four values that every accelerator has. The others follow only if they were fitted, since
+ * few files determine them. */
 static bool is_shown(const struct tsim_calibration *c, int value) {
     return c->values[value].fitted || value == TSIM_CALIBRATED_MATRIX_SUSTAINED ||
            value == TSIM_CALIBRATED_MATRIX_RAMP || value == TSIM_CALIBRATED_MEMORY_SUSTAINED ||
@@ -129,7 +130,7 @@ static void print_rows(struct tsim_arena *arena, const struct tsim_calibration *
 /* A machine that is slower than others of its kind is a fact about the machine, if the interval leaves no doubt. */
 static void print_ratio(FILE *out, const struct tsim_calibration *c, enum tsim_calibrated value, const char *what) {
     const struct tsim_calibration_value *v = &c->values[value];
-    bool is_within = v->low_95 <= v->before && v->before <= v->high_95; /* false where there is no interval */
+    bool is_within = v->low_95 <= v->before && v->before <= v->high_95; /* false if there is no interval */
     if (v->fitted && v->before > 0 && !is_within && fabs(v->after / v->before - 1) > TELLING_RATIO)
         fprintf(out, "this machine's %s %.2f of the catalogue's %s\n", what, v->after / v->before,
                 c->measured.accelerator->name);

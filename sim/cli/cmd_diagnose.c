@@ -18,7 +18,7 @@ struct diagnose {
     bool is_imported;  /* then it has reported what is wrong, and the overrides are in the source */
     struct tsim_override *overrides;
     size_t n_overrides;
-    struct tsim_override from_log; /* what the second operand says of steps, where it is a log; else no path */
+    struct tsim_override from_log; /* what the second operand says of steps; without a path if it is no log */
     const char *log_note;
     bool has_profile;
     struct tsim_profile profile;
@@ -135,7 +135,7 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
 
 /* ---- the software's own options ---- */
 
-/* Returns the scenario with settings laid on those of the user; NULL where it is not valid. */
+/* Returns the user's scenario with these settings, or NULL if it is not valid. */
 static const struct tsim_scenario *scenario_with(struct diagnose *run, const struct tsim_override *settings, size_t n) {
     struct tsim_override *all = TSIM_NEW_ARRAY(&run->arena, run->n_overrides + n + 1, struct tsim_override);
     const struct tsim_scenario *scenario = NULL;

@@ -13,7 +13,7 @@ struct explain {
     struct tsim_arena arena;
     struct tsim_diags diags;
     const struct tsim_scenario *scenario;
-    struct tsim_term_recorder recorder; /* of the run, where a term of it is asked for */
+    struct tsim_term_recorder recorder; /* records the run, if a term of it is asked for */
     struct tsim_prediction prediction;
     struct tsim_explanation explanation;
 };

@@ -112,7 +112,7 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_import_result result = {.notes = ""};
-    /* Operands behind "--" are the script's, where a file stands before it. */
+    /* Operands behind "--" are arguments of the script if a file stands before them. */
     const size_t n_own = arguments->n_before_dashes >= 2 ? arguments->n_before_dashes : arguments->n_operands;
     struct tsim_import_input options = {.overrides = arguments->overrides,
                                         .n_overrides = arguments->n_overrides,

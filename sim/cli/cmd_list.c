@@ -10,7 +10,7 @@ struct listing { /* files of one kind */
     enum tsim_catalogue_kind kind;
     const char *const *ids;
     size_t n_ids;
-    const struct tsim_region *const *regions; /* [n_ids]; NULL for other kinds, and where all kinds are listed */
+    const struct tsim_region *const *regions; /* [n_ids]; NULL for other kinds, and if all kinds are listed */
 };
 
 /* Prints one kind of the overview: "models (6)" and the ids, as many in a line as fit. */

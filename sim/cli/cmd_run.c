@@ -87,7 +87,8 @@ static enum tsim_exit write_report(struct run *run, struct tsim_diags *diags) {
     return status;
 }
 
-/* The database comes first, because the summary says the run's number; its failure is told last, where it is seen. */
+/* The run is logged first, because the summary prints its number. If that fails, the message comes last, where it is
+ * seen. */
 static enum tsim_exit finish(struct run *run) {
     struct tsim_diags log_diags;
     enum tsim_exit status = run->prediction.result.step.simulated ? TSIM_EXIT_OK : TSIM_EXIT_DOES_NOT_FIT;

@@ -230,7 +230,7 @@ static void print_table(struct run *run) {
         print_knee(run, tsim_fold_open(&fold, &style, stdout));
         tsim_fold_close(&fold);
     }
-    if (run->arguments->has[TSIM_OPTION_REPLAN]) /* above all where the plan as given runs at no count */
+    if (run->arguments->has[TSIM_OPTION_REPLAN]) /* useful above all if the given plan runs at no count */
         print_best(run, &style);
     if (runs)
         print_curve(run, &style);

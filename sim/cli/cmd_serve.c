@@ -332,7 +332,7 @@ static struct tsim_serve_answer answer_of(struct job *job, enum tsim_exit code) 
 
 /* ---- what no command answers ---- */
 
-/* Simulates a run for the page once, where the command would simulate it for its summary and for the page. */
+/* Simulates a run for the page once; the command would simulate it twice, for its summary and for the page. */
 static enum tsim_exit view_run(struct job *job) {
     const struct tsim_arguments *arguments = &job->arguments;
     const struct tsim_scenario *scenario;

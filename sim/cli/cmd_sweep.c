@@ -37,8 +37,8 @@ static bool read_environment(const char *name, int64_t most, int64_t *value) {
     return *end == '\0' && *value >= 0 && *value < most;
 }
 
-/* Open MPI comes first: its mpirun starts its processes through Slurm where there is one, whose numbers are then not
- * theirs. */
+/* Open MPI comes first: under Slurm, its mpirun starts its processes through Slurm, whose numbers are then not those of
+ * the ranks. */
 static void take_environment(struct run *run) {
     static const char *const NAMES[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                            {"SLURM_PROCID", "SLURM_NTASKS"}};

@@ -51,7 +51,7 @@ static const char *tsim_value(struct tsim_arena *arena, const struct tsim_textbo
     return with_unit(arena, number_text(value->tsim, number, sizeof number), value->unit);
 }
 
-/* "+3.8 %", "6.5 x" above a factor of two, "-" where there is nothing to compare with. */
+/* "+3.8 %", "6.5 x" above a factor of two, "-" if there is nothing to compare with. */
 static const char *difference_text(struct tsim_arena *arena, const struct tsim_textbook_value *value) {
     double ratio = value->difference_frac + 1;
     char number[NUMBER_BYTES];
@@ -68,8 +68,8 @@ static const char *right_text(const struct tsim_textbook_value *value) {
     return value->agrees ? "agree" : tsim_textbook_right_name(value->right);
 }
 
-/* "2, 3, 7": the values with the reason of value i, the first of them; NULL where there is none, or it was said before.
- */
+/* Returns "2, 3, 7": the values with the same reason as value i, if i is the first of them; NULL if it has no reason or
+ * an earlier value has told it. */
 static const char *numbers_of_reason(struct tsim_arena *arena, const struct tsim_textbook_example *example, size_t i) {
     const char *why = example->values[i].why, *numbers = NULL;
     for (size_t j = 0; why && j < example->n_values; j++) {

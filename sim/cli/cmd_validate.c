@@ -12,7 +12,7 @@
 enum { FEWEST_ON_A_SCOREBOARD = 10 };
 
 static const struct tsim_column COLUMNS[] = {
-    /* the last one where something is doubtful */
+    /* the last column is shown if a measurement is doubtful */
     {"scenario", false}, {"metric", false}, {"measured", true}, {"predicted", true}, {"error", true}, {"", false},
 };
 static const struct tsim_column SCORE_COLUMNS[] = {

@@ -210,7 +210,7 @@ static bool parse_integer(const char *text, int64_t least, int64_t most, int64_t
     return true;
 }
 
-/* `option`: what it was said with, where that is no --set. */
+/* `option` is the option that said it; NULL for --set. */
 static void add_override(const struct parser *parser, const char *path, const char *value, const char *option) {
     struct tsim_arguments *arguments = parser->arguments;
     arguments->overrides[arguments->n_overrides++] =
@@ -322,8 +322,8 @@ static bool read_date(const char *text, int64_t *days) {
     return true;
 }
 
-/* Today's day (UTC) in the same count: the one of the environment's SOURCE_DATE_EPOCH where that is set, so that an
- * answer can be had again. */
+/* Returns today's day (UTC) in the same count, or that of SOURCE_DATE_EPOCH if the environment sets it, so that an
+ * answer can be reproduced. */
 static int64_t today(void) {
     const char *epoch = getenv("SOURCE_DATE_EPOCH");
     int64_t seconds = epoch ? strtoll(epoch, NULL, 10) : (int64_t)time(NULL);

@@ -270,7 +270,7 @@ static void fill_dragonfly(const struct tsim_topology *t, double *rates) {
         return;
     }
     fill(t, TSIM_LINK_LOCAL, rates, rate * local / fmax(t->routers - 1, 1));
-    if (t->groups > 1) /* where links are fewer than pairs of groups, each pair has a part of one */
+    if (t->groups > 1) /* if there are fewer links than pairs of groups, each pair has a part of one */
         fill(t, TSIM_LINK_GLOBAL, rates, rate * fmin(1, global / (t->groups - 1)));
 }
 
@@ -434,7 +434,7 @@ int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank) {
     return rank / g * t->nics_per_node + (int32_t)((int64_t)(rank % g) * t->nics_per_node / g);
 }
 
-/* Returns the physical port of a NIC link, the first where it stands for several. */
+/* Returns the physical port of a NIC link, or the first if the link stands for several. */
 static int32_t port_of(const struct tsim_topology *t, int32_t nic) {
     int32_t n = t->nics_per_node;
     return nic / n * t->ports_per_node + (int32_t)((int64_t)(nic % n) * t->ports_per_node / n);

@@ -30,8 +30,8 @@ static struct moments of_longest(const struct tsim_training_spec *t, double n) {
     return m;
 }
 
-/* The share of packs that samples fill, each packed where it first fits, the longest first. The last pack is left out:
- * it is half empty because the samples end. */
+/* Returns the share of packs that samples fill. The longest sample is packed first, each into the first pack that has
+ * room. The last pack is not counted: it is half empty because the samples end. */
 static double fill_of(const struct tsim_training_spec *t) {
     double variance = log(1 + t->lengths.cv * t->lengths.cv), mu = log(t->lengths.mean) - variance / 2;
     double capacity = (double)t->sequence_length, packs[N_PACKED], sum = 0;

@@ -140,7 +140,8 @@ static enum tsim_status load_scenario(struct tsim_arena *arena, struct tsim_repl
     return tsim_scenario_load_job(arena, &source, NULL, 0, &spec->scenario, diags);
 }
 
-/* The scenario is read twice where no precision is asked for: fp32, which accelerators have, tells the accelerator. */
+/* The scenario is read twice if it names no precision: first in fp32, which every accelerator has, to learn the
+ * accelerator. */
 static enum tsim_status load_cluster(struct tsim_arena *arena, struct tsim_replay_spec *spec,
                                      const struct tsim_value *root, struct tsim_diags *diags) {
     static const enum tsim_precision PREFERRED[] = {TSIM_BF16, TSIM_FP16};

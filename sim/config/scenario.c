@@ -340,7 +340,8 @@ static const char *starting_command(struct tsim_arena *arena, enum tsim_catalogu
     return tsim_arena_printf(arena, "tsim init%s", is_asked ? option : "");
 }
 
-/* A scenario of the catalogue that is not where it was looked for, or an entry of another kind in place of a scenario. */
+/* Hints at a scenario of the catalogue that was looked for in another place, or at an entry of another kind in place of
+ * a scenario. */
 static bool hint_at_entry(struct tsim_arena *arena, const char *name, struct tsim_diag *diag) {
     const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
     const char *id = tsim_arena_strndup(arena, last, strcspn(last, "."));

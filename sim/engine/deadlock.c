@@ -35,7 +35,7 @@ static bool is_first_of_join(const struct tsim_engine *engine, int32_t stream) {
     return s->state == STREAM_JOINING && join && join->first_party == stream;
 }
 
-/* "JOIN: NAME, NAME and 5 more"; where they disagree each NAME says what it expects. */
+/* "JOIN: NAME, NAME and 5 more"; if the members expect different things, each NAME is followed by what it expects. */
 static void report_join(const struct tsim_engine *engine, const struct tsim_engine_join *join,
                         struct tsim_diags *diags) {
     char parties[TEXT_BYTES] = "", who[200], line[TEXT_BYTES];

@@ -10,7 +10,7 @@ static size_t home_slot(const struct tsim_engine *engine, int64_t id) {
     return (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & (engine->join_capacity - 1);
 }
 
-/* Returns the slot of the join, or the empty one where it belongs. */
+/* Returns the slot of the join, or the empty slot in which it belongs. */
 static size_t find_slot(const struct tsim_engine *engine, int64_t id) {
     size_t slot = home_slot(engine, id);
     while (engine->joins[slot].n_arrived > 0 && engine->joins[slot].id != id)

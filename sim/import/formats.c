@@ -118,7 +118,7 @@ static const struct sign {
     {"megatron", {"num_layers:", NULL}, false},
 };
 
-/* Finds the first row that fits, of the format `own` alone where that is given. */
+/* Finds the first row that fits; if `own` is given, only among the rows of that format. */
 static const struct tsim_import_format *find_sign(const char *text, size_t size, const char *own) {
     size_t blanks = 0;
     while (blanks < size && strchr(" \t\r\n", text[blanks]))
@@ -175,7 +175,7 @@ static const char *read_beside(struct tsim_arena *arena, const char *file, const
     return text;
 }
 
-/* Tries larger clusters until one holds the model; where none does, the result and its `n_warnings` stay. */
+/* Tries larger clusters until one holds the model. If none does, the result and its `n_warnings` stay as they are. */
 static void find_smallest(struct tsim_arena *arena, const struct tsim_import_format *format,
                           struct tsim_import_input *input, struct tsim_import_result *result, size_t n_warnings,
                           struct tsim_diags *diags) {

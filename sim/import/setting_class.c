@@ -20,7 +20,7 @@ bool tsim_value_is_off(const struct tsim_value *value) {
     return tsim_value_is_null(value) || (value->kind != TSIM_VALUE_SCALAR && value->n_items == 0);
 }
 
-/* A value matches where one of its items does. */
+/* A value matches if one of its items does. */
 static bool value_matches(const char *pattern, const struct tsim_value *value) {
     for (size_t i = 0; value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
         if (value->items[i]->kind == TSIM_VALUE_SCALAR && fnmatch(pattern, value->items[i]->text, 0) == 0)

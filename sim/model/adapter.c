@@ -124,7 +124,8 @@ static bool drops_result(const struct tsim_op_shape *z) {
     return a->dropout_frac > 0 && a->drops_result;
 }
 
-/* The result times a constant, and added: two kernels where nothing is fused, one where A x is what is scaled. */
+/* Returns whether the result is multiplied by a constant before it is added, in a kernel of its own. It is not if
+ * kernels are fused or A x is multiplied instead. */
 static bool scales_result(const struct tsim_op_shape *z) {
     return z->software->fusion != TSIM_FUSION_COMPILE && !z->software->adapter_scale_inside;
 }

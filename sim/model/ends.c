@@ -77,8 +77,8 @@ static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
     return backward ? converted_bytes(e) + 16 : written_out_loss_bytes(e);
 }
 
-/* The head keeps the attention's precision where linear layers run in fp8. An image's classifier is whole on every
- * tensor rank. */
+/* The head keeps attention's precision if linear layers run in fp8. An image's classifier is whole on every tensor
+ * rank. */
 static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
     struct tsim_op_shape head = *z;
     head.t = tsim_head_tokens(z->scenario);

@@ -70,7 +70,7 @@ static void take_least(struct tsim_training_spec *t) {
     if (t->batch_ramp.samples > 0)
         t->global_batch_size = (int64_t)fmin((double)t->global_batch_size, t->batch_ramp.from);
     for (size_t i = 0; i < t->n_stages; i++) {
-        const struct tsim_stage_spec *stage = &t->stages[i]; /* it says 0 where it is as the end */
+        const struct tsim_stage_spec *stage = &t->stages[i]; /* 0: as in the last stage */
         if (stage->sequence_length > 0 && stage->sequence_length < t->sequence_length)
             t->sequence_length = stage->sequence_length;
         if (stage->global_batch_size > 0 && stage->global_batch_size < t->global_batch_size)

@@ -387,7 +387,7 @@ const struct tsim_whole_layer tsim_joint_layer = {.forward = joint_forward,
 
 /* The rows of a product of a sample's vector, or of its text. */
 struct product {
-    const char *name, *input, *weight; /* input: NULL, where nothing needs its gradient */
+    const char *name, *input, *weight; /* input: NULL, if nothing needs its gradient */
     double rows, n, k;
 };
 enum { MOST_PRODUCTS = 8 };

@@ -170,7 +170,8 @@ struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, en
     return parameters;
 }
 
-/* A token meets each parameter of a product once, an expert's where it is one of its own, and the keys of its stack. */
+/* A token meets each parameter of a product once, an expert's if the expert is one of its own, and the keys of its
+ * stack. */
 struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
                                                  double first_length, double last_length) {
     const struct tsim_layer_kind *kind = &KINDS[part];

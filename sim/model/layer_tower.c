@@ -138,7 +138,7 @@ struct product {
     bool is_column_parallel, is_row_parallel;
 };
 
-/* Lists the projector's products as one tensor rank has them. Where there are several, the ranks share the columns of the
+/* Lists the projector's products as one tensor rank has them. If there are several, the ranks divide the columns of the
  * first and the rows of the second. */
 static int products_of(const struct tsim_model *m, double tp, struct product products[MOST_PRODUCTS]) {
     const struct tsim_tower *t = &m->tower;

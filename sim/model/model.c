@@ -204,7 +204,7 @@ struct tsim_parts tsim_model_parts(const struct tsim_model *m) {
 bool tsim_model_has_one_kind(const struct tsim_model *m) {
     const enum tsim_part first = tsim_model_layer(m, 0);
     int64_t apart = n_told_apart(m), same = 0;
-    if (tsim_model_layer(m, m->layers - 1) != first) /* as a rule, where a tower or an encoder comes first */
+    if (tsim_model_layer(m, m->layers - 1) != first) /* mostly because a tower or an encoder comes first */
         return false;
     while (same < apart && tsim_model_layer(m, same) == first)
         same++;
@@ -365,7 +365,7 @@ static struct mixed mixed_layers(const struct tsim_model *m) {
         .sparse = times[TSIM_PART_SPARSE_LAYER] + times[TSIM_PART_SPARSE_EXPERT_LAYER] + times[TSIM_PART_SPARSE]};
 }
 
-/* Layers of a kind whose FLOPs are its own; those of one where there are any. */
+/* Returns the FLOPs of the layers of a kind that counts its own, with those of one layer if there are any. */
 static struct tsim_amount own_flops(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
                                     double layers, enum tsim_part part, double length, const char *source) {
     double each = layers > 0 ? tsim_layer_forward_flops(m, part, length, length).core : 0;

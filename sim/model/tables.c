@@ -38,7 +38,7 @@ struct piece {
     double lookups, dim, vectors;
     double distinct; /* rows that a step looks up */
     size_t table;
-    int64_t number; /* where sizes are equal */
+    int64_t number; /* if sizes are equal */
 };
 
 struct rank {
@@ -69,7 +69,7 @@ static double pieces_of(const struct tsim_embedding_table *table, double share_e
 #define EXACT_RANKS 1000.0
 #define SIMPSON_PARTS 200
 
-/* Returns the sum over ranks 1 to n_ids of 1 - exp(-draws r^-skew), or of r^-skew where `draws` is 0. */
+/* Returns the sum over ranks 1 to n_ids of 1 - exp(-draws r^-skew), or of r^-skew if `draws` is 0. */
 static double zipf_sum(double n_ids, double skew, double draws) {
     double exact = fmin(n_ids, EXACT_RANKS), sum = 0;
     for (double rank = 1; rank <= exact; rank++)

@@ -478,7 +478,7 @@ void tsim_pattern_release(struct tsim_pattern *pattern) {
 
 /* ---- pairwise ---- */
 
-/* Finds the i-th rank's place among the ranks that share its node: where they begin, and how many there are. */
+/* Finds the i-th rank's place among the ranks that share its node: the first of them, and their number. */
 static void find_node(const struct tsim_pattern *p, int32_t i, int32_t *start, int32_t *count) {
     int32_t node = node_of_rank(p->topology, p->ranks[i]), end = i + 1;
     for (*start = i; *start > 0 && node_of_rank(p->topology, p->ranks[*start - 1]) == node;)

@@ -6,7 +6,7 @@ struct lane {
     int64_t use;
     int32_t phase, message;
     struct tsim_demand route[TSIM_TASK_MAX_DEMANDS]; /* pairwise: of the message under way */
-    struct tsim_demand *long_route;                  /* the same where that is too short */
+    struct tsim_demand *long_route;                  /* the same, if that is too short */
 };
 
 struct tsim_traffic {

@@ -253,7 +253,7 @@ static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const s
                                                      tsim_tower_embedding_parameters(m)));
     if (last)
         tsim_part_add(&parts, counted(r, m, "final norm", p.final_norm + p.pooler));
-    /* A tied table is held once where first and last part share a stage, twice where they do not. */
+    /* A tied table is held once if the first and the last part share a stage, otherwise twice. */
     if (last && (is_image || !m->tied_embeddings || !tsim_ends_share_stage(sc)))
         tsim_part_add(&parts, counted(r, m, "head", is_image ? p.head : table));
     return tsim_sum_of(&parts, "parameters of a chunk", "on one tensor rank, unsharded", TSIM_COUNT);

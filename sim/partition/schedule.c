@@ -15,7 +15,7 @@ int32_t tsim_schedule_chunks(enum tsim_schedule schedule, int64_t virtual_pipeli
     return has_two ? 2 : (int32_t)virtual_pipeline;
 }
 
-/* ---- where parts lie, and what passes between them ---- */
+/* ---- the places of parts, and what passes between them ---- */
 
 int32_t tsim_schedule_n_parts(const struct tsim_schedule_shape *z) {
     return z->schedule == TSIM_SCHEDULE_DUALPIPE ? z->stages : z->stages * z->chunks;

@@ -374,7 +374,7 @@ void tsim_json_write(struct tsim_json *root, FILE *out) {
     fputc('\n', out);
 }
 
-/* '<' stands in strings alone, where it may be written as an escape. */
+/* '<' occurs only in strings, which may write it as an escape. */
 static int write_escaped(const char *text, size_t size, void *context) {
     FILE *out = context;
     const char *end = text + size;

@@ -70,7 +70,7 @@ void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMN
 
 /* ---- values ---- */
 
-/* USD/s for the whole cluster; NAN where no rent is known. */
+/* USD/s for the whole cluster; NAN if no rent is known. */
 static double rent_usd_per_trillion_tokens(const struct tsim_result *r) {
     double rent_usd_per_s = r->scenario->cost.rent_usd_per_s * (double)tsim_all_accelerators(r->scenario);
     double frac = tsim_period_s(r) / r->step.terms.time_s;
@@ -243,7 +243,7 @@ void tsim_outcome_reference(FILE *out) {
 
 /* ---- names ---- */
 
-/* "mfu" of "throughput.mfu"; the whole name where it is in no section. */
+/* Returns "mfu" for "throughput.mfu", and the whole name if it is in no section. */
 static const char *after_section(const char *name) {
     const char *dot = strchr(name, '.');
     return dot ? dot + 1 : name;

@@ -311,8 +311,8 @@ enum tsim_status tsim_sql_open(struct tsim_arena *arena, const char *file, enum 
     opened->mode = mode;
     opened->migrations = migrations;
     opened->version = version;
-    /* A reader asks for writing too (and gets less where the file allows less): the last one to close a database in WAL
-     * mode must be able to tidy up beside it. */
+    /* A reader also asks for writing (and does without if the file does not allow it), because the last one to close a
+     * database in WAL mode must be able to remove the files beside it. */
     int create = mode == TSIM_STORE_WRITE ? SQLITE_OPEN_CREATE : 0;
     int code = sqlite3_open_v2(file, &opened->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, NULL);
     enum tsim_status status = TSIM_OK;

@@ -34,7 +34,7 @@ struct run {
     bool waits_for_all;
     double push_bytes, pull_bytes, update_bytes;
     int32_t servers_in, servers_out, memory; /* of all servers; memory -1: never in the way */
-    int32_t pushed, updated;                 /* signals of each round, where all wait for all */
+    int32_t pushed, updated;                 /* signals of each round, if all wait for all */
     int64_t round;                           /* of the servers, there */
     int64_t rounds, first, last;             /* updates that count: those after the first, up to the last */
     int64_t n_updates, n_counted;

@@ -21,12 +21,13 @@ static double samples_of(const struct tsim_scenario *sc) {
                               : (double)sc->training.global_batch_size * tsim_samples_of_sequence(sc);
 }
 
-/* A batch counts packs where samples are packed. */
+/* A batch counts packs if samples are packed. */
 static double sequences_of(const struct tsim_scenario *sc) {
     return samples_of(sc) / tsim_samples_of_sequence(sc);
 }
 
-/* The parts come from all ranks that hold the trained model once; where these lie on one node, by its own links. */
+/* The parts come from all ranks that together hold the trained model once; if these lie on one node, over its own
+ * links. */
 static struct tsim_amount transfer_time(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                         const struct tsim_cluster *cluster, double weights_bytes, double model_bytes) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;

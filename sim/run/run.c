@@ -63,8 +63,8 @@ static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, c
                                         .has_tokens = !tsim_model_is_of_samples(sc->model)};
 }
 
-/* `varied` is the scenario with all that varies: slow accelerators hold up their own worker alone where there are
- * servers, so the step is one without. */
+/* `varied` is the scenario with all that varies. With parameter servers a slow accelerator delays only its own worker,
+ * so the step is one without slow accelerators. */
 static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                  const struct tsim_scenario *varied, const struct tsim_run_options *options,
                                  struct tsim_result *result, struct tsim_diags *diags) {

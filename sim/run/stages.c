@@ -11,7 +11,7 @@ static double steps_of(const struct tsim_stage_spec *stage) {
     return ceil(stage->samples > 0 ? stage->samples / batch : stage->steps);
 }
 
-/* The run counts samples; where it is so many tokens long, a shorter one is a part of one of its last. */
+/* The run counts samples. If its length is in tokens, a shorter sample counts as a part of a sample of the last stage. */
 static double samples_of_step(const struct tsim_scenario *sc, const struct tsim_scenario *stage) {
     double samples = (double)stage->training.global_batch_size;
     if (sc->training.length_kind != TSIM_LENGTH_TOKENS)

@@ -16,7 +16,7 @@ static bool is_loopback(const char *host) {
     return false;
 }
 
-/* The time that it takes says nothing of where the two differ. */
+/* Compares in a time that does not tell where the two differ. */
 static bool is_token(const char *given, const char *token) {
     unsigned difference = 0;
     if (!given || strnlen(given, TSIM_TOKEN_DIGITS) < TSIM_TOKEN_DIGITS)

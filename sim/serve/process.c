@@ -90,7 +90,7 @@ static void read_request(struct tsim_arena *arena, const struct head *head, cons
     }
 }
 
-/* Sends nothing where the server went away, which ends this process, too. */
+/* Sends nothing if the server has gone; that ends this process, too. */
 static void answer_request(struct tsim_arena *arena, const struct head *head, const char *message,
                            tsim_serve_work_fn work, FILE *progress) {
     struct tsim_serve_desk desk = {.progress = progress};

@@ -95,7 +95,7 @@ struct request {
     char *body;
     size_t size, capacity;
     bool is_suspended;
-    struct place *place; /* where it is answered; NULL: it is not */
+    struct place *place; /* the place that answers it; NULL: none does */
     double until_s;      /* while it has one */
     /* These are the answer. */
     int status;

@@ -519,7 +519,8 @@ static void count_shift(struct balance *b, int32_t from, int32_t to, double *cos
     }
 }
 
-/* Takes a layer from the slowest stage if that helps, to where the slower of the two stages becomes fastest. */
+/* Moves a layer from the slowest stage, if that helps, to the place at which the slower of the two stages becomes
+ * fastest. */
 static bool move_one(struct balance *b, double *costs) {
     int32_t slowest = slowest_stage(b, costs), best_from = -1, best_to = -1;
     double least = costs[slowest];

@@ -142,7 +142,7 @@ static double with_copies_s(const struct tsim_step_plan *plan, const struct tsim
     return s;
 }
 
-/* Passes, and messages where they are sent between passes. */
+/* Returns the time of the stage's passes, and of messages that are sent between passes. */
 static double stream_s(const struct tsim_step_plan *plan, int32_t stage) {
     const struct tsim_stage_plan *sp = &plan->stages[stage];
     double m = tsim_schedule_chunk_microbatches(&plan->schedule), sum_s = 0;

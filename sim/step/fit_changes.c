@@ -88,7 +88,7 @@ static const char *number(const struct change *change, int64_t value) {
     return tsim_arena_printf(change->arena, "%lld", (long long)value);
 }
 
-/* Each is false, and nothing is proposed, where it would change nothing here or the scenario would not be valid. */
+/* Each returns false, and proposes nothing, if it would change nothing here or the scenario would not be valid. */
 typedef bool (*change_fn)(struct change *change);
 
 static bool use_flash(struct change *change) {
@@ -198,7 +198,7 @@ static bool use_tensor_and_full(struct change *change) {
 
 void tsim_fit_changes_find(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            struct tsim_step_result *result) {
-    /* Several at once come last, and only where no single change is enough. */
+    /* Several changes at once come last, and only if no single change is enough. */
     static const change_fn CHANGES[] = {use_sequence,         use_flash,
                                         use_zero_1,           use_zero_2,
                                         use_expert,           use_selective,

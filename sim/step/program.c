@@ -85,7 +85,7 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     group->arena = arena;
 }
 
-/* Unfolded, those of one replica may stay on a node where those of another do not. */
+/* Unfolded, those of one replica may stay on a node although those of another do not. */
 static void add_messages(const struct step_run *run, struct tsim_stage_group *group) {
     int32_t p = run->plan->schedule.stages;
     group->to_next = group->stage_plan->next;
@@ -332,7 +332,7 @@ static void tell_message(const struct step_run *run, const struct tsim_stage_gro
     task->message = message_number(run, to, there);
 }
 
-/* Message by message it is one task; else that of this group, or of the last where that is -1. */
+/* Message by message it is one task; otherwise the task of this group, or of the last group if that is -1. */
 static void tell_collective(const struct step_run *run, const struct tsim_data_collective *collective, int32_t group,
                             struct tsim_step_task *task) {
     const struct tsim_group_collective *own = &collective->groups[group < 0 ? collective->n_groups - 1 : group];
@@ -344,7 +344,7 @@ static void tell_collective(const struct step_run *run, const struct tsim_data_c
     task->n_parts = is_whole ? collective->n_parts : own->n_parts;
 }
 
-/* Buckets are numbered through all micro-batches where each of these is reduced. */
+/* Buckets are numbered through all micro-batches if each micro-batch is reduced. */
 static int32_t reduction_number(const struct tsim_stage_group *group, int32_t item, int32_t segment) {
     const struct tsim_stage_plan *sp = group->stage_plan;
     if (item < 0 || group->plan->shards_fully)
@@ -473,8 +473,8 @@ static void tell_played(void *context, const struct tsim_played *played, int32_t
     }
 }
 
-/* Tells which operators of a pass the task plays. Message by message a collective begins where the operator before
- * it ended. */
+/* Tells which operators of a pass the task plays. Message by message, a collective begins when the operator before it
+ * has ended. */
 static void tell_operators(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
     const struct tsim_stage_group *group = run->owners[stream].stage_group;
     enum tsim_task_kind kind = tsim_label_kind(label);

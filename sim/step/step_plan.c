@@ -730,7 +730,7 @@ static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement 
                                        .frac = there.s[0][i]};
         add_unit(forward, unit);
         unit.frac = back.s[1][i];
-        comes_again[i] = is_whole && back.s[1][i] > 0; /* the last does not where recomputation stops early */
+        comes_again[i] = is_whole && back.s[1][i] > 0; /* the last does not, if recomputation stops early */
         if (comes_again[i])
             add_unit(backward, unit);
     }

@@ -38,7 +38,7 @@ static struct tsim_amount exposed_time(const struct walk *w, const struct tsim_p
                         op->exposed_s, TSIM_TIME_S, TSIM_PARTS(alone));
 }
 
-/* Returns what a kernel takes; where passes differ in length, on average over them. */
+/* Returns the time of a kernel; if passes differ in length, the mean over them. */
 static struct tsim_amount kernel_time(const struct walk *w, const struct tsim_pass_operator *op) {
     struct tsim_kernel_cost cost;
     struct tsim_amount time = tsim_kernel_recorded(w->r, w->cluster->accelerator, w->scenario->software, op->op, &cost);

@@ -136,7 +136,7 @@ static enum tsim_status check_axes(const struct check *c, struct tsim_arena *are
     return status;
 }
 
-/* Builds what the checks need; false where no links are shared. */
+/* Builds what the checks need. Returns false if no links are shared. */
 static bool begin_check(struct check *c, struct tsim_arena *arena, const struct tsim_scenario *scenario) {
     *c = (struct check){.scenario = scenario, .cluster = tsim_cluster_build(arena, scenario)};
     if (!has_shared_links(c->cluster))

@@ -248,7 +248,7 @@ enum { MOST_ARGUMENTS = 8 };
 
 struct expression {
     struct computing *computing;
-    const struct tsim_value *value; /* where it stands */
+    const struct tsim_value *value; /* its place in the file */
     const char *at;
 };
 

@@ -1,5 +1,5 @@
-/* Defaults that other keys decide, where a draft leaves them out; and what follows from a draft that keeps the
- * rules. */
+/* Defaults of keys that a draft leaves out and that follow from other keys, and what follows from a draft that keeps
+ * the rules. */
 #include "config/draft/rules.h"
 #include "config/lengths.h"
 #include "config/network_bill.h"
@@ -129,7 +129,7 @@ static enum tsim_precision usual_precision(const struct tsim_scenario *sc) {
     return TSIM_BF16;
 }
 
-/* Fills in what the software does where the scenario is silent. */
+/* Fills in what the software does if the scenario does not say. */
 static void resolve_software_defaults(struct tsim_draft *draft) {
     struct tsim_training_spec *training = &draft->scenario.training;
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
@@ -154,8 +154,8 @@ static void resolve_software_defaults(struct tsim_draft *draft) {
         draft->zero_group = TSIM_ZERO_GROUP_USUAL;
 }
 
-/* A compiled program is what the accelerator's compiler makes of it, whatever profile is named; where compute and
- * exchange take turns, nothing hides. */
+/* The accelerator's compiler makes a compiled program, so no profile changes what overlaps. If compute and exchange
+ * take turns, nothing overlaps. */
 static void resolve_execution(struct tsim_draft *draft, struct tsim_arena *arena) {
     struct tsim_scenario *sc = &draft->scenario;
     enum tsim_execution execution = sc->cluster.node->accelerator->execution;
@@ -221,7 +221,7 @@ static void resolve_cost(struct tsim_draft *draft) {
     sc->simulation.fold = draft->fold;
 }
 
-/* The mean of a profile, where there is one. */
+/* Returns the mean of a profile, or `otherwise` without one. */
 static double mean_of(const struct tsim_hourly *profile, double otherwise) {
     double sum = 0;
     for (size_t hour = 0; hour < profile->n_hours; hour++)
@@ -248,8 +248,7 @@ static bool follows_region(const struct tsim_draft *draft, const char *path, con
     return said_at(draft, "energy.region") > (own > profile ? own : profile);
 }
 
-/* Takes the region's value and profile where they count. Returns whether the result is, on average, what the region
- * has. */
+/* Takes the region's value and profile if they count. Returns whether the result is, on average, the region's value. */
 static bool resolve_from_region(const struct tsim_draft *draft, const char *path, const char *profile_path,
                                 double of_region, const struct tsim_hourly *profile_of_region, double *value,
                                 struct tsim_hourly *profile) {

@@ -336,7 +336,7 @@ static bool is_standard_kernel(enum tsim_attention_kernel kernel) {
     return kernel == TSIM_ATTENTION_UNFUSED || kernel == TSIM_ATTENTION_FUSED_SOFTMAX;
 }
 
-/* Warns of a profile that writes attention's scores out, as on GPUs, where the accelerator has software of its own. */
+/* Warns if a profile writes attention's scores out, as on GPUs, although the accelerator has software of its own. */
 static void check_own_software(const struct check *c) {
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
     const struct tsim_software *software = c->sc->software;

@@ -105,8 +105,8 @@ void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *p
     tsim_writer_end(writer, ']');
 }
 
-/* Dimensions as equal as they can be, ascending; where the rings close at multiples of `wrap` and the size allows it,
- * multiples of it, so that they do. */
+/* Fills in dimensions that are as equal as they can be, ascending. If rings close at multiples of `wrap` and the size
+ * allows it, they are such multiples. */
 static void most_even_shape(int64_t n, int64_t dimensions, int64_t wrap, int64_t shape[3]) {
     int64_t unit = 1;
     if (wrap > 1) {

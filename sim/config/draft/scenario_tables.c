@@ -787,7 +787,7 @@ static void write_generation(struct tsim_writer *writer, const char *key, const 
         tsim_writer_mapping(writer, key, &GENERATION, path, field);
 }
 
-/* Keys that follow from others where nobody writes them, and that change with the plan. */
+/* These keys follow from others unless somebody writes them, and they change with the plan. */
 static const char *const DERIVED[] = {"software",
                                       "training.gradient_precision",
                                       "generation.precision",

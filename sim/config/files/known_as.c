@@ -78,7 +78,8 @@ void tsim_known_as_read(struct tsim_reader *reader, const struct tsim_value *val
     *(const struct tsim_known_as **)field = known;
 }
 
-/* Reads, without notes, what no prediction rests on: what to take where a file of others does not say. */
+/* Reads values on which no prediction rests: what to take if a file of another program does not say. It keeps no notes
+ * of their sources. */
 static void read_silently(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                           const char *path, void *field) {
     struct tsim_reader silent = *reader;

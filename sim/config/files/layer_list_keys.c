@@ -255,7 +255,7 @@ static void put_entry(struct expansion *x, const struct tsim_list_entry *e, bool
     TSIM_BUG("entry %d", (int)e->kind);
 }
 
-/* A block ends where a product can end: what only moves memory belongs to the block before it. */
+/* A block ends where a product can end; kernels that only move memory belong to the block before them. */
 static void expand(struct expansion *x, const struct tsim_list_entry *entries, size_t n_entries) {
     for (size_t i = 0; i < n_entries && !x->problem; i++)
         for (int64_t k = 0; k < entries[i].repeat && !x->problem; k++) {

@@ -151,7 +151,7 @@ static void add_adapter(struct tsim_recipe *r, const struct tsim_value *root) {
     }
 }
 
-/* The vocabulary as it is, where it is not padded. */
+/* Puts the vocabulary as it is, if it is not padded. */
 static void add_vocabulary(struct tsim_recipe *r, const struct tsim_value *root) {
     const struct tsim_value *rows = tsim_value_find_path(root, "model.vocab_size"),
                             *pads = tsim_value_find_path(root, "model.should_pad_vocab");

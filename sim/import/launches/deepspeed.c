@@ -121,7 +121,7 @@ static void explain_auto(const struct reading *g, const char *name, const struct
     tsim_recipe_note(g->r, name, value, "auto: as if it were not there");
 }
 
-/* "auto" counts as absent; where that matters it is said what is assumed. */
+/* "auto" counts as absent; where it matters, a comment says what is assumed. */
 static void add_setting(void *context, const char *name, const struct tsim_value *value) {
     const struct reading *g = context;
     if (strcmp(name, TSIM_CARRIED_KEY) == 0)
@@ -149,7 +149,7 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
     int64_t total = all ? tsim_setting_int(g->r, all, 1, INT64_C(1000000000000)) : 0;
     int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 0;
     int64_t n = steps ? tsim_setting_int(g->r, steps, 1, 1000000) : 0;
-    int64_t least = model_ranks < 8 ? 8 : model_ranks; /* a node, where nothing says more */
+    int64_t least = model_ranks < 8 ? 8 : model_ranks; /* of a node, unless the file says more */
     if (total && size && n && total % (size * n) != 0) {
         tsim_diag_hint(
             tsim_recipe_error(g->r, all, "%lld is no multiple of micro-batch %lld x accumulation %lld",
@@ -243,9 +243,9 @@ static int64_t hidden_of_model(struct reading *g) {
     return is_known ? model->hidden : 0;
 }
 
-/* A number of elements under `path`: as it is set; where it is "auto", what the Trainer makes of the model's hidden
- * size; else DeepSpeed's default. 0, which the key below `path` would take for its own default, is the least there
- * is. */
+/* Puts a number of elements under `path`: the given one; for "auto", the one that the Trainer computes from the model's
+ * hidden size; otherwise DeepSpeed's default. 0 becomes the least value, because the key would take 0 for its own
+ * default. */
 static void put_elements(struct reading *g, const char *key, const char *path, bool is_auto_set, const char *auto_text,
                          double of_square, int64_t usual) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, key);
@@ -260,7 +260,7 @@ static void put_elements(struct reading *g, const char *key, const char *path, b
                     "%lld", (long long)(n > 0 ? n : 1));
 }
 
-/* Stage 3: each module gathers its own weights, and drops them where they are not used again soon. */
+/* Stage 3: each module gathers its own weights, and drops them unless they are used again soon. */
 static void put_gathers(struct reading *g) {
     tsim_recipe_put(g->r, "software.gather_unit", NULL, "DeepSpeed gathers module by module", "product");
     put_elements(g, "zero_optimization.stage3_prefetch_bucket_size", "software.gather_ahead", g->has_auto_ahead,

@@ -35,7 +35,7 @@ static void put_ramp(struct tsim_gpt *g, const struct tsim_setting *ramp) {
         }
     }
     for (size_t i = 0; i < 3 && numbers[0] != tsim_recipe_int(g->r, "global_batch_size", 1, MOST_SAMPLES, 0); i++)
-        tsim_recipe_put_int(g->r, PATHS[i], ramp, numbers[i]); /* none where the first batch is the whole already */
+        tsim_recipe_put_int(g->r, PATHS[i], ramp, numbers[i]); /* none if the first batch is already the whole one */
 }
 
 struct step {
@@ -60,7 +60,7 @@ static bool parse_step(const char *text, size_t length, struct step *step) {
 
 enum { MOST_STEPS = 64 };
 
-/* 0 where it is no schedule of batches that grow from 0 tokens on. */
+/* Returns 0 unless the schedule's batches grow from 0 tokens on. */
 static size_t parse_steps(const struct tsim_setting *s, struct step *steps) {
     size_t n = 0;
     const char *text;

@@ -33,7 +33,7 @@ static void take(struct layout *layout, char c) {
         layout->is_wrong |= c == '|' || (c != 'E' && c != 'L');
 }
 
-/* Letters up to `end`, where groups are not nested. */
+/* Copies letters up to `end`; groups are not nested. */
 static void read_letters(struct layout *layout, const char *at, const char *end) {
     while (at < end && !layout->is_wrong) {
         const char c = *at++;

@@ -191,7 +191,7 @@ static void pattern_sum(struct pattern *p) {
     } while (p->is_good && *p->c == '+');
 }
 
-/* `first` dense layers, then every `every`-th one with experts: true where the pattern says that. */
+/* Returns whether the pattern is `first` dense layers, then experts in every `every`-th layer. */
 static bool pattern_rule(const struct pattern *p, int64_t *first, int64_t *every) {
     size_t with = 0, next;
     while (with < p->n && p->items[with] == 0)

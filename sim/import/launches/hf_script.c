@@ -225,8 +225,8 @@ static void ask_for_adapter(struct tsim_recipe *r) {
                        "--set training.adapter=null that there is none");
 }
 
-/* An adapter is there where a switch says so, or where its rank or its targets are and no switch says no. --rank is
- * that of an adapter, too, unless it is as small as the number of a process. */
+/* Returns whether there is an adapter: a switch says so, or its rank or targets are given and no switch says no. --rank
+ * counts as an adapter's rank unless it is as small as the number of a process. */
 static void add_adapter(struct tsim_recipe *r) {
     const struct tsim_setting *short_name = find(r, "rank");
     if (short_name && !find(r, "lora_r") && tsim_setting_int(r, short_name, 0, 100000) >= 4)
@@ -346,7 +346,7 @@ void tsim_hf_script_world(struct tsim_recipe *r) {
                         tsim_value_new_scalar(r->arena, each ? each->value : &r->at_top, "1"));
 }
 
-/* The arguments of `accelerate launch` under the keys of its file; the file itself, where it is there, counts for what
+/* Puts the arguments of `accelerate launch` under the keys of its file. If the file is there, it counts for whatever
  * the arguments do not say. */
 static void add_accelerate(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {
@@ -410,7 +410,7 @@ static void add_batch(struct tsim_recipe *r) {
         tsim_recipe_add(r, all->name, "train_batch_size", all->value);
 }
 
-/* The YAML file that --config of trl's programs names, where it is there; arguments count before it. */
+/* Reads the YAML file that --config of trl's programs names, if it is there; arguments override it. */
 static void add_config(struct tsim_recipe *r) {
     const struct tsim_setting *s = find(r, "config");
     const struct tsim_value *root = NULL;
@@ -547,7 +547,7 @@ static bool is_script(const struct tsim_import_input *input) {
     return i < input->size && input->text[i] != '{' && !tsim_looks_like_yaml(input->text, input->size);
 }
 
-/* Imports a script, or (where its root is given) a YAML file with the same names, as alignment-handbook's and trl's
+/* Imports a script, or (if its root is given) a YAML file with the same names, such as alignment-handbook's and trl's
  * recipes. */
 static enum tsim_status import_script(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       const struct tsim_value *root, struct tsim_import_result *result,

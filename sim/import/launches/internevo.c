@@ -96,7 +96,7 @@ static void add_width(struct tsim_recipe *r) {
         tsim_recipe_error(r, ratio, "is no ratio of the feed-forward block's width");
 }
 
-/* InternLM has biases in attention, what came after it only where the file says so. */
+/* InternLM has biases in attention; its successors have them only if the file says so. */
 static void add_biases(struct tsim_recipe *r) {
     const struct tsim_setting *own = tsim_recipe_find(r, "model.qkv_bias"),
                               *none = tsim_recipe_find(r, "model.no_bias");

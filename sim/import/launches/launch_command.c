@@ -269,8 +269,8 @@ static void add_pairs(struct reading *g, const struct words *w, size_t from) {
     }
 }
 
-/* mpirun -np 64 --npernode 8: where nothing else has said so, 8 nodes; eight of a node where it does not say how
- * many. */
+/* mpirun -np 64 --npernode 8 means 8 nodes, unless something else says the number; without --npernode, a node has
+ * eight. */
 static void add_processes(struct reading *g, const struct words *w, size_t n_launcher) {
     static const char *const ALL[] = {"-np", "-n", "--np"}, *const EACH[] = {"-npernode", "--npernode", "-N", "-ppn",
                                                                              "--ppn"};

@@ -81,7 +81,7 @@ static void carry(struct carrying *c, const char *path, const char *value) {
     c->settings[c->n++] = tsim_arena_printf(c->w.arena, "%s=%s", path, value);
 }
 
-/* A file's name stands where an id may: the file lies beside the scenario, and not beside what is written. */
+/* A file's name may stand in place of an id. The file lies beside the scenario, not beside the file that is written. */
 static bool names_a_file(const struct tsim_value *value, const char *key) {
     if (value->kind == TSIM_VALUE_MAPPING)
         for (size_t i = 0; i < value->n_items; i++)

@@ -16,7 +16,7 @@ struct line {
     int number;
 };
 
-/* The line behind `line`; the first where its text is NULL. False: there are no more. */
+/* Takes the line behind `line`, or the first one if its text is NULL. Returns false after the last line. */
 static bool next_line(const char *text, size_t size, struct line *line) {
     const char *start = line->text ? line->text + line->length + 1 : text;
     if (start >= text + size)
@@ -64,7 +64,8 @@ static bool is_name(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Returns where " ......... " begins behind a name; NULL: it is no argument, or its name leaves no room for dots. */
+/* Returns the place of " ......... " behind a name, or NULL if the line is no argument or its name leaves no room for
+ * dots. */
 static const char *dots_of(const struct line *line) {
     for (size_t i = 1; i + 2 < line->length; i++) {
         size_t end = i + 1;

@@ -87,7 +87,7 @@ static const struct tsim_setting *find(struct reading *g, const char *key) {
 
 /* ---- degrees ---- */
 
-/* Within a slice times between them; -1 where either is what is left. */
+/* Returns the degree within a slice times the degree between slices, or -1 if either of them is the rest. */
 static int64_t degree(struct reading *g, const char *axis, int64_t within_otherwise, int64_t between_otherwise) {
     const struct tsim_setting *within = find(g, tsim_arena_printf(g->r->arena, "ici_%s_parallelism", axis)),
                               *between = find(g, tsim_arena_printf(g->r->arena, "dcn_%s_parallelism", axis));
@@ -104,7 +104,7 @@ static int64_t said_world(const struct reading *g) {
     return g->fsdp > 0 && g->data > 0 ? model * g->fsdp * g->data : 0;
 }
 
-/* A slice of a TPU is said by its size, a node of GPUs has eight. Where -1 stands, as many as --gpus leaves. */
+/* A TPU's slice is given by its size; a node of GPUs has eight. -1 stands for all that --gpus leaves. */
 static void put_cluster(struct reading *g) {
     const int64_t model = g->tensor * g->pipeline * g->context * g->expert,
                   known = (g->fsdp > 0 ? g->fsdp : 1) * (g->data > 0 ? g->data : 1) * model;
@@ -513,8 +513,8 @@ static void put_parallelism(struct reading *g) {
         tsim_recipe_put_int(g->r, "parallelism.zero_group", find(g, "ici_fsdp_parallelism"), shards);
 }
 
-/* Puts the blocks and tiles of kernels. The profile has the blocks that Google's recipes set, where base.yml has others,
- * and the tiles of base.yml. */
+/* Puts the blocks and tiles of kernels. Blocks that base.yml sets differently are those of Google's recipes in the
+ * profile; its tiles are those of base.yml. */
 static void put_blocks(struct reading *g) {
     enum { BASE_BLOCK = 512 };
     static const struct {
@@ -553,7 +553,7 @@ static void put_software(struct reading *g) {
             "without 'hardware: gpu' it is for TPUs, and it does not say which: --node tpu-v5p-host, for example");
 }
 
-/* Settings of a pipeline say nothing where there is none. */
+/* Settings of a pipeline say nothing if there is none. */
 static void drop_unused(struct tsim_recipe *r) {
     static const char *const DEGREES[] = {"ici_pipeline_parallelism", "dcn_pipeline_parallelism"};
     for (size_t i = 0; i < sizeof DEGREES / sizeof DEGREES[0]; i++) {

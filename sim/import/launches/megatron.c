@@ -157,7 +157,7 @@ static void add_vocabulary(struct reading *g) {
             tsim_value_new_scalar(g->r->arena, &g->r->at_top, tsim_arena_printf(g->r->arena, "%.0f", rows)));
 }
 
-/* Leaves those settings that tell, where they would be refused or slow a run. */
+/* Keeps only those settings that matter: those that would be refused or that slow a run down. */
 static void keep_telling(struct tsim_recipe *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
@@ -205,7 +205,7 @@ static enum tsim_status read_bridge(struct reading *g) {
     return TSIM_OK;
 }
 
-/* Steps of the last batch size, where it grew, and the most that was allocated. */
+/* Puts the measured time of steps with the last batch size, if it grew, and the most memory that was allocated. */
 static void put_measured(struct reading *g) {
     struct tsim_log_series series;
     const char *text = g->text;

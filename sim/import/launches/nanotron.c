@@ -45,7 +45,7 @@ static void add_int(struct tsim_recipe *r, const struct tsim_setting *from, cons
     add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
 }
 
-/* Llama's layers, and Qwen2's, which have biases where attention_bias says so. */
+/* The layers are Llama's, or Qwen2's, which have biases if attention_bias says so. */
 static void add_model(struct tsim_recipe *r) {
     const struct tsim_setting *tied = tsim_recipe_find(r, "model.model_config.tie_word_embeddings"),
                               *bias = tsim_recipe_find(r, "model.model_config.attention_bias"),

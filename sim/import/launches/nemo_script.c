@@ -146,7 +146,7 @@ static void set_precision(struct reading *g, const struct tsim_python_value *v) 
         set(g, "trainer.plugins.fp8", tsim_recipe_scalar(g->r, v->line, v->column, "hybrid"));
 }
 
-/* The first row that fits a name says what it means where it is no argument. */
+/* The first row that fits a name says what the name means if it is no argument. */
 enum meaning {
     SAYS_TYPES,
     IS_TUNED,

@@ -254,7 +254,7 @@ static void add_preset(struct reading *g) {
     }
 }
 
-/* The accelerators follow from the three sizes of the batch, where all are given. */
+/* The number of accelerators follows from the three sizes of the batch, if all are given. */
 static void add_world(struct reading *g) {
     const struct tsim_setting *all = find(g, "train_batch_size"), *micro = find(g, "micro_batch_size"),
                               *steps = find(g, "gradient_accumulation_steps");

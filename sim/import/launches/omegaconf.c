@@ -86,7 +86,7 @@ static const struct tsim_value *result_of(struct tsim_omegaconf *g, const char *
     return tsim_value_new_scalar(arena, at, tsim_arena_printf(arena, "%lld", value));
 }
 
-/* "${oc.env:NAME, DEFAULT}": what --env says, else the default where there is one. */
+/* "${oc.env:NAME, DEFAULT}": the value of --env, or the default if there is one. */
 static const struct tsim_value *environment_default(struct tsim_omegaconf *g, const char *path,
                                                     const struct tsim_value *at, const char *inside, int depth) {
     const char *comma = inside + item_length(inside);

@@ -225,8 +225,7 @@ static enum tsim_status megatron_job(struct reading *g, bool has_preset, struct 
     return tsim_recipe_finish(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
 }
 
-/* Values of primus/configs/modules/megatron (pre_trainer.yaml, trainer_base.yaml), where they are not Megatron-LM's
- * own. */
+/* Values of primus/configs/modules/megatron (pre_trainer.yaml, trainer_base.yaml) that differ from Megatron-LM's own. */
 static void add_defaults(struct reading *g) {
     static const char *const DEFAULTS[][2] = {{"train_iters", "1000"},
                                               {"global_batch_size", "16"},

@@ -111,7 +111,7 @@ static bool is_end(const struct reading *g) {
     return g->at >= g->size;
 }
 
-/* Blanks and comments; line ends too where brackets are open. */
+/* Skips blanks and comments, and inside brackets also ends of lines. */
 static void skip(struct reading *g, bool over_lines) {
     while (!is_end(g)) {
         if (now(g) == '#')

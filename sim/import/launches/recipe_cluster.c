@@ -105,14 +105,14 @@ static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machin
         tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", fabric);
 }
 
-/* A --set of that path, 0 where there is none. */
+/* Returns the value of a --set of that path, or 0 without one. */
 static int64_t overridden(const struct tsim_import_input *input, const char *path) {
     const char *text = tsim_import_override(input, path);
     int64_t value = text ? strtoll(text, NULL, 10) : 0;
     return value > 0 && value <= 1000000 ? value : 0;
 }
 
-/* Accelerators of the node, which a --set may name; 8 where it is not known. */
+/* Returns the accelerators of the node, which a --set may name; 8 if it is not known. */
 static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_setting *machine) {
     const char *named = node_of(r, machine), *set = tsim_import_override(&r->input, "cluster.node");
     const char *id = set ? set : named ? named : TSIM_DEFAULT_NODE;
@@ -124,7 +124,7 @@ static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_set
     return is_known ? node->accelerators : 8;
 }
 
-/* A node is taken to have eight where the recipe does not say it, or fewer where fewer are needed or there. */
+/* Unless the recipe says otherwise, a node is taken to have eight, or fewer if fewer are needed or given. */
 static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) {
     int64_t each = least_world < 8 && !has_nodes ? least_world : 8;
     return each < of_node ? each : of_node;

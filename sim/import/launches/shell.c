@@ -24,14 +24,13 @@ struct frame {
     bool is_active, was_taken;
     bool wants_pattern;  /* of a case */
     const char *subject; /* the same */
-    /* A loop: where its body begins, or the condition of a `while`; and the values of a `for` that are still to
-     * come. */
+    /* A loop: the place of its body, or of the condition of a `while`, and the remaining values of a `for`. */
     size_t again;
     bool is_while, is_until;
     const char *variable;
     const struct tsim_shell_word *values;
     size_t n_values;
-    /* for ((...; CONDITION; STEP)): where these stand; 0: it is no such loop. */
+    /* for ((...; CONDITION; STEP)): the places of these; 0 if it is no such loop. */
     size_t condition, condition_end, step_end;
 };
 
@@ -520,7 +519,7 @@ static void skip_past(struct tsim_shell *s, const char *characters, size_t end) 
         s->pos++;
 }
 
-/* NAME = VALUE, NAME++, NAME += VALUE and the like, in text[from, to); false where it is no such thing. */
+/* Runs NAME = VALUE, NAME++, NAME += VALUE and the like, in text[from, to). Returns false if it is nothing of the kind. */
 static bool assign_number(struct reader *r, size_t from, size_t to) {
     struct tsim_shell *s = &r->s;
     while (from < to && strchr(" \t", s->text[from]))
@@ -931,8 +930,8 @@ static void read_heredoc_name(struct reader *r) {
         r->heredocs[r->n_heredocs++] = (struct heredoc){document, r->n_commands};
 }
 
-/* A document becomes a script where a shell or sbatch is given it, or where it begins as a script does; the
- * value of a variable where `read` is given it; else nothing. */
+/* A document becomes a script if a shell or sbatch is given it, or if it begins like a script. If `read` is given it,
+ * it becomes the value of a variable; otherwise nothing. */
 static void use_heredoc(struct reader *r, const struct heredoc *h, const struct tsim_shell_word *word) {
     const size_t length = strcspn(word->text, "\n"), n_commands = r->n_commands;
     bool is_script = length > 4 && memcmp(word->text, "#!", 2) == 0 && memcmp(word->text + length - 2, "sh", 2) == 0;
@@ -992,7 +991,7 @@ static void end_listed(struct reader *r, char operation, bool is_double) {
     if (is_list && !was_skipped)
         r->skips_next = operation == '&' ? result != 1 : result == 1;
     else if (is_list && operation == '|')
-        r->skips_next = false; /* test && a || b: b, where a was not run */
+        r->skips_next = false; /* test && a || b: runs b unless a was run */
     else if (!is_list && strchr(";\n&", operation))
         r->skips_next = false;
 }

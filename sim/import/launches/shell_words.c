@@ -103,7 +103,7 @@ void tsim_shell_release_fields(struct tsim_shell_fields *f) {
     tsim_heap_free(f->at);
 }
 
-/* A word from outside is placed where it is expanded. */
+/* A word from outside has the place of its expansion. */
 static void put_word(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_word *word,
                      bool is_quoted, uint32_t place) {
     if (is_quoted)
@@ -141,7 +141,8 @@ static bool is_empty(const struct tsim_shell_variable *v) {
     return !v || v->n_words == 0 || (v->n_words == 1 && !v->words[0].text[0]);
 }
 
-/* Notes where the value of an empty variable would have come from; one that was never set is missing itself. */
+/* Notes the missing variable from which the value of an empty one would have come; a variable that was never set is
+ * missing itself. */
 static void note_missing(struct tsim_shell *s, const struct tsim_shell_variable *v, const char *name, size_t length) {
     if (v && is_empty(v) && v->lost)
         s->missing = v->lost;
@@ -251,7 +252,7 @@ static int operator_at(struct arithmetic *a) {
     return -1;
 }
 
-/* x to the power of y; 0 where it is too large. */
+/* Returns x to the power of y, or 0 if it is too large. */
 static int64_t power(int64_t x, int64_t y) {
     int64_t value = 1;
     if (x >= -1 && x <= 1)
@@ -379,7 +380,7 @@ static void put_argument(struct tsim_shell *s, struct tsim_shell_fields *f, size
         s->missing = tsim_arena_printf(s->arena, "$%zu", number);
 }
 
-/* ${3}, ${@:2}, ${@}: true where it is one of them. */
+/* Expands ${3}, ${@:2} or ${@}. Returns false if it is none of them. */
 static bool expand_arguments(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
     const uint32_t place = tsim_shell_place(s, s->pos);
     const char *inside = s->text + s->pos;
@@ -426,7 +427,7 @@ static void assign_default(struct tsim_shell *s, const char *name, size_t close)
         s->pos = from;
 }
 
-/* Expands "${...}" from its '{' on; `close` is where it ends. */
+/* Expands "${...}" from its '{' on; `close` is the place of its end. */
 static void expand_braces(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
     size_t start = ++s->pos;
     if (expand_arguments(s, f, close, is_quoted))
@@ -532,8 +533,8 @@ static const char *calculated(struct tsim_shell *s, const char *text) {
     return tsim_arena_printf(s->arena, "%lld", (long long)tsim_shell_arithmetic(&inner, 0, inner.size));
 }
 
-/* Expands $(COMMAND) from its '(' on, to the text of a command that only says what it is given; false where nobody
- * knows it. */
+/* Expands $(COMMAND) from its '(' on, if the command only prints what it is given. Returns false if its output is not
+ * known. */
 static bool expand_said(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted,
                         uint32_t place) {
     struct tsim_shell_fields words = {.never_splits = false};

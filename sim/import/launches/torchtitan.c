@@ -501,7 +501,7 @@ static void put_training(struct reading *g) {
 
 /* ---- software and parallelism ---- */
 
-/* compile.components are "model" and "loss" where nothing is said; fusion means the model's blocks. */
+/* compile.components are "model" and "loss" by default; fusion means the model's blocks. */
 static void put_software(struct reading *g) {
     static const char *const COMPILE[] = {"compile.enable", "training.compile", NULL};
     const struct tsim_setting *compile = tsim_recipe_find_any(g->r, COMPILE),
@@ -543,8 +543,8 @@ static void put_sharding(struct reading *g) {
         put_int(g, "parallelism.zero_group", replicate, "ranks that shard", ranks / g->replicate);
 }
 
-/* Stages of so many layers, the embedding and the head counted as a layer each; two a rank where nothing is said
- * (torchtitan/distributed/pipeline_parallel.py). */
+/* Stages have as many layers as the file says, where the embedding and the head count as a layer each. By default each
+ * rank has two stages (torchtitan/distributed/pipeline_parallel.py). */
 static void put_chunks(struct reading *g, const struct tsim_setting *schedule, const struct tsim_setting *per_stage) {
     int64_t each = per_stage ? tsim_setting_int(g->r, per_stage, 1, 100000) : 0;
     int64_t stages = each > 0 ? (g->layers + 2 + each - 1) / each : 2 * g->pipeline;

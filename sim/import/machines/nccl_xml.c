@@ -173,7 +173,7 @@ static int count_same(const struct reading *g, bool by_bridge) {
     return n;
 }
 
-/* Drops those without a <gpu> where others have one: they are no accelerators of the job. */
+/* If some devices have a <gpu>, drops those without one: they are no accelerators of the job. */
 static void drop_bare(struct reading *g) {
     int n = 0;
     for (int i = 0; i < g->n_gpus; i++)

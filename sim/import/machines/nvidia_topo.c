@@ -118,8 +118,8 @@ static enum tsim_status read_lines(struct reading *g) {
 
 /* ---- what it is ---- */
 
-/* NICs that stand below the bridges of an accelerator are those of a job; where there are such, the others (a DGX H100
- * has two of ten) lead to storage. */
+/* NICs below the bridges of an accelerator belong to the job. If there are such NICs, the others (a DGX H100 has two of
+ * ten) lead to storage. */
 static int count_nics(const struct matrix *m) {
     int n_near = 0;
     for (int i = 0; i < m->n_nics; i++)

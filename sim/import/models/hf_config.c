@@ -241,7 +241,7 @@ static void read_layer_types(struct tsim_hf_reading *r, const struct tsim_value 
         approximate(r, "layers of kinds that tsim does not have (layer_types) attend to all tokens here.");
 }
 
-/* The kinds of layers where the file does not list them. */
+/* Puts the kinds of layers if the file does not list them. */
 static void guess_layer_types(struct tsim_hf_reading *r, enum tsim_mixing *kinds) {
     const char *type = r->type;
     const struct tsim_value *rope = tsim_hf_find(r, "no_rope_layers"),
@@ -292,7 +292,7 @@ static void set_pattern(struct tsim_hf_reading *r, const enum tsim_mixing *kinds
     m->pattern_length = period;
 }
 
-/* A window is said where it is shorter than the longest sequence and some layers have it. */
+/* Puts a window if it is shorter than the longest sequence and some layers have it. */
 static void read_layers(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     if (m->n_pattern > 0) /* its family has said it */
@@ -349,7 +349,7 @@ static const char *grouped(struct tsim_arena *arena, double count) {
     return text;
 }
 
-/* Returns the last part of _name_or_path where it is a name, else the architecture's. */
+/* Returns the last part of _name_or_path if it is a name, otherwise the architecture's name. */
 static const char *name_of(struct tsim_hf_reading *r) {
     const struct tsim_value *path = tsim_hf_find(r, "_name_or_path");
     if (!path || path->kind != TSIM_VALUE_SCALAR)

@@ -40,7 +40,7 @@ static void finish_mixtral(struct tsim_hf_reading *r) {
     read_experts(r, "num_local_experts");
 }
 
-/* Layer l has experts where (l + 1) is a multiple of decoder_sparse_step. */
+/* Layer l has experts if (l + 1) is a multiple of decoder_sparse_step. */
 static void finish_qwen_moe(struct tsim_hf_reading *r) {
     struct tsim_experts *e = &r->model.experts;
     const struct tsim_value *dense = tsim_hf_find(r, "mlp_only_layers");
@@ -781,7 +781,7 @@ static void finish_mamba(struct tsim_hf_reading *r) {
         tsim_hf_find(r, INITIAL[i]);
 }
 
-/* Layer l attends where l % period is an offset, and has experts by another period and offset. */
+/* Layer l has attention if l % period is an offset, and experts by another period and offset. */
 static void finish_jamba(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     int64_t period = tsim_hf_required(r, "attn_layer_period", 100000),

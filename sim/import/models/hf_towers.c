@@ -135,7 +135,7 @@ static void read_llava(struct tsim_hf_reading *whole, struct tsim_hf_reading *vi
 
 /* ---- towers of their families alone ---- */
 
-/* Returns n where 1 / n of a side is left: every n patches of it become one. */
+/* Returns n if 1 / n of a side is left: every n patches of it become one. */
 static int64_t squares_of(struct tsim_hf_reading *r, const char *key) {
     return (int64_t)(1 / tsim_hf_share(r, key, 0.5) + 0.5);
 }

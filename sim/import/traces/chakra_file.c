@@ -66,7 +66,7 @@ __attribute__((format(printf, 3, 4))) static enum tsim_status fail(struct readin
 
 /* ---- messages ---- */
 
-/* The length before the next message; false at the end of the file or where there is none. */
+/* Reads the length before the next message. Returns false at the end of the file or if there is none. */
 static bool next_length(struct reading *r, size_t *from, size_t *length) {
     uint64_t value = 0;
     for (int shift = 0; shift < 35; shift += 7) {
@@ -713,7 +713,7 @@ static void put_groups(struct tsim_arena *arena, struct writing *w, const struct
     FILE *out = open_memstream(&text, &size);
     if (out)
         put_group_list(out, e);
-    if (!out || ferror(out) || fclose(out) != 0 || !text) /* where the last realloc fails, fclose says nothing */
+    if (!out || ferror(out) || fclose(out) != 0 || !text) /* if the last realloc fails, fclose reports nothing */
         tsim_out_of_memory();
     tsim__chakra__node__init(&node);
     tsim__chakra__values__init(&values);

@@ -249,7 +249,7 @@ struct cutting {
     struct tsim_recorder *recorder;
     struct recorded_stage_group *stage_group;
     const struct tsim_step_task *task;
-    double at_s, scale;             /* where the next node begins; elapsed over predicted time of kernels */
+    double at_s, scale;             /* the place where the next node begins; elapsed over predicted time of kernels */
     struct pending_kernel *pending; /* heap; in their order */
     size_t n_taken, n_pending, pending_capacity;
     double kernels_s;                /* of those that are pending */
@@ -305,7 +305,7 @@ static void put_kernels(struct cutting *c, double time_s) {
     }
 }
 
-/* Kernels up to where nothing runs beside a collective any more; the next node waits for both. */
+/* Records kernels until no collective runs beside them; the next node waits for both. */
 static void end_beside(struct cutting *c) {
     if (c->beside == NO_NODE)
         return;
@@ -474,7 +474,7 @@ static struct lead lead_on(struct recorded_stage_group *group, enum tsim_stage_g
     return lead;
 }
 
-/* A node that takes no time, where something that is not the next kernel comes after a meeting. */
+/* Records a node that takes no time, for a meeting that something other than the next kernel follows. */
 static void join_met(struct tsim_recorder *r, struct recorded_stage_group *group, const struct tsim_step_task *task) {
     if (group->n_met == 0 && group->last[TSIM_STREAM_COMPUTE] != NO_NODE)
         return;

@@ -213,8 +213,8 @@ static void begin_row(struct tsim_trace *trace, int32_t i) {
         rest_gauges(trace, i, s, 0);
 }
 
-/* Activations are there from the beginning of a forward pass to the end of the last gradient; what weight gradients
- * need is kept a while longer where the backward pass is split. */
+/* Activations exist from the beginning of a forward pass to the end of its last gradient. If the backward pass is
+ * split, what weight gradients need is kept a while longer. */
 static void set_pass_bytes(const struct tsim_trace *trace, int32_t stage, int32_t chunk,
                            double changes[TSIM_N_PASS_KINDS]) {
     const struct tsim_scenario *sc = trace->scenario;
@@ -306,8 +306,7 @@ static const char *task_name(const struct tsim_step_task *task) {
     TSIM_BUG("task %d", (int)task->kind);
 }
 
-/* Returns the category that PyTorch's profiler gives to a slice: what runs on the accelerator, what tells where it is,
- * what the host does. */
+/* Returns the category that PyTorch's profiler gives to a slice: work of the accelerator, a mark, or work of the host. */
 static const char *category_of(const struct tsim_step_task *task) {
     if (task->stream == TSIM_STREAM_HOST)
         return "cuda_runtime";
@@ -375,7 +374,7 @@ static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *tas
     end_event(trace, put_args(trace, task, at));
 }
 
-/* An arrow's end belongs to the slice that encloses it: where a message begins, and where the pass does. */
+/* An arrow's ends are bound to the slices around them: the message's at its beginning, and the pass's at its own. */
 static void put_arrow(struct tsim_trace *trace, const struct tsim_step_task *task, bool is_end, int64_t ns) {
     char *at = begin_event(trace, is_end ? "f\",\"bp\":\"e" : "s", task->stage_group);
     at = put_time(put_whole(at, ",\"tid\":", thread_of(trace, task)), ",\"ts\":", ns);

@@ -4,7 +4,7 @@
 #include "report/page/chart_drawings.h"
 #include "results/format.h"
 
-/* A bar begins where the one before has ended; those of A and B begin at nothing. */
+/* A bar begins where the one before it ended; those of A and B begin at 0. */
 struct bar {
     const char *name;
     double from_s, to_s;

@@ -89,7 +89,7 @@ static void draw_tick(const struct tsim_svg *svg, const struct chart_axis *x, co
     }
 }
 
-/* A line at each power of ten; where these are few, at twice and five times it, too. */
+/* Draws a line at each power of ten, and if these are few, also at two and five times it. */
 void tsim_chart_ticks(const struct tsim_svg *svg, const struct chart_axis *x, const struct chart_axis *y, bool is_x,
                       const char *unit) {
     static const double STEPS[] = {1, 2, 5};

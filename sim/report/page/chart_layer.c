@@ -84,7 +84,7 @@ static void draw_operator(const struct tsim_json *op, const struct row *row, int
                   tsim_chart_bound_mark(word(op, "bound")).class_name, hint);
 }
 
-/* The name of what follows itself in a row, once, where that has room. */
+/* Writes the name of equal operators in a row once, if there is room. */
 static void draw_names(const struct tsim_json *operators, const struct row *row, int at, double per_s,
                        const struct tsim_svg *svg) {
     const char *name = "";

@@ -106,7 +106,7 @@ static const char *energy_text(double wh, char *buffer, size_t size) {
 static const struct figure DAYS = {"days", "days", days_text}, USD = {"usd", "rent", usd_text},
                            ENERGY = {"wh", "energy", energy_text};
 
-/* The axis takes in both lists and a twelfth of their range more; false where a plan has no such figure. */
+/* Makes the axis hold both lists and a margin of a twelfth of their range. Returns false if a plan has no such figure. */
 static bool find_range(const struct tsim_json *const lists[2], const struct figure *figure, struct chart_axis *axis) {
     axis->low = (double)INFINITY;
     axis->high = 0;

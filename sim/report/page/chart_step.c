@@ -10,7 +10,7 @@
 #define PLOT_WIDTH (CHART_WIDTH - CHART_LEFT - CHART_RIGHT)
 #define BARS_WIDTH (PLOT_WIDTH - CHART_BAR_TEXT)
 
-/* ---- where the step goes ---- */
+/* ---- the parts of the step ---- */
 
 static const char *time_text(double time_s, char *buffer, size_t size) {
     return tsim_quantity_human(time_s, TSIM_TIME_S, buffer, size);
@@ -318,7 +318,7 @@ bool tsim_chart_roofline(const struct tsim_json *run, const struct tsim_svg *svg
     tsim_chart_ticks(svg, &x, &y, true, "");
     tsim_chart_ticks(svg, &x, &y, false, "FLOP/s");
     double ridge = peak / rate;
-    double first = fmax(x.low, y.low / rate); /* where the slope enters the picture */
+    double first = fmax(x.low, y.low / rate); /* the point at which the slope enters the picture */
     const double points[] = {
         chart_at(&x, first), chart_at(&y, first * rate), chart_at(&x, ridge), chart_at(&y, peak), x.to,
         chart_at(&y, peak)};

@@ -24,7 +24,7 @@ static const struct tsim_json *scaling_rows(const struct tsim_json *sweep) {
     return tsim_json_find(tsim_json_find(sweep, "scaling"), "rows");
 }
 
-/* Returns the tokens where the model has them. */
+/* Returns tokens if the model has them. */
 static double rate_of(const struct tsim_json *row) {
     double tokens = chart_number(row, "tokens_per_s");
     return tokens > 0 ? tokens : chart_number(row, "samples_per_s");

@@ -40,8 +40,8 @@ static const char *write_until(const char *template, const char *mark, FILE *out
     return template + length;
 }
 
-/* Every chart in a figure of its own, "runs-0-step"; the script puts each where it belongs. One without data is
- * empty. */
+/* Writes every chart in a figure of its own, "runs-0-step", which the script moves to its place. A chart without data
+ * is empty. */
 static void write_charts(struct tsim_json *page, FILE *out) {
     for (int subject = 0; subject < TSIM_N_CHART_SUBJECTS; subject++) {
         const char *name = tsim_chart_subject_name((enum tsim_chart_subject)subject);

@@ -144,8 +144,8 @@ static void find_inputs(struct tsim_arena *arena, struct tsim_comparison *c) {
 
 /* ---- outputs ---- */
 
-/* A bar from one sum of the changes so far to the next, among all sums: full where time is added, hatched where it is
- * saved. The last one, of the step, goes from the beginning to the end. */
+/* Draws a bar from one sum of the changes so far to the next, on the range of all sums: full if time is added, hatched
+ * if it is saved. The last bar, the step's, goes from the beginning to the end. */
 static const char *fall_text(struct tsim_arena *arena, double from, double to, double low, double high) {
     double scale = high > low ? FALL_COLUMNS / (high - low) : 0;
     int first = (int)lround((fmin(from, to) - low) * scale), last = (int)lround((fmax(from, to) - low) * scale);

@@ -63,7 +63,7 @@ static double mfu_if_it_stays(const struct tsim_diagnosis *d) {
 
 /* ---- for people ---- */
 
-/* Levels stand at the margin, changes below them: by the options of the job's own software where it has some. */
+/* Levels stand at the margin, changes below them, named by the options of the job's own software if it has some. */
 static const char *title_of(struct tsim_arena *arena, const struct tsim_diagnosis_output *output, size_t i) {
     const struct tsim_diagnosis *d = output->diagnosis;
     const struct tsim_diagnosis_bar *bar = &d->bars[i];

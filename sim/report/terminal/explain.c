@@ -215,7 +215,7 @@ enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct t
                                         const struct tsim_prediction *prediction, enum tsim_explain_extent extent,
                                         struct tsim_explanation *explanation, struct tsim_diags *diags) {
     const struct tsim_result *result = &prediction->result;
-    scenario = result->scenario; /* balanced, where it asked for that */
+    scenario = result->scenario; /* balanced, if the scenario asks for that */
     *explanation = (struct tsim_explanation){.scenario = scenario, .prediction = prediction, .result = result};
     if (!result->step.simulated || extent == TSIM_EXPLAIN_MEMORY)
         return TSIM_OK;

@@ -91,7 +91,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     row->achieved_flops_per_s = ratio(row->flops, row->time_s);
 }
 
-/* Adds a part of the step beside operators; nothing where it is rounding. */
+/* Adds a part of the step beside the operators, unless it is only rounding. */
 static void add_beside(struct walk *walk, const char *name, const char *bound, double step_s) {
     if (fabs(step_s) <= TSIM_TICKS_FRAC * walk->step_time_s)
         return;

@@ -10,8 +10,7 @@
 #include <string.h>
 
 enum { LABEL_COLUMNS = 9, MOST_STAGES = 16, SHOWN_ENDS = 7, MOST_COLUMNS = 100 };
-/* A window shows the ramp and half as much of what follows it; a pass is at least two columns where the ramp lets it.
- */
+/* A window shows the ramp and half as much of what follows it. A pass has at least two columns if the ramp allows it. */
 #define RAMP_FRAC (2.0 / 3.0)
 #define COLUMNS_OF_PASS 2.0
 

@@ -145,7 +145,7 @@ static bool any_may_not_fit(const struct tsim_plan *plans, size_t n) {
     return false;
 }
 
-/* "77.10 GB?" where it may not fit; in a table with such a plan a blank keeps the others in line. */
+/* "77.10 GB?" if the plan may not fit; in a table with such a plan a blank keeps the others in line. */
 static const char *memory_text(const struct tsim_plan *plan, bool is_marked, char *buffer, size_t size) {
     char bytes[48];
     snprintf(buffer, size, "%s%s", tsim_gigabytes_text(figure(plan, TSIM_OUTCOME_MEMORY_PEAK), bytes, sizeof bytes),

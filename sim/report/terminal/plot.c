@@ -78,7 +78,7 @@ static void print_row(FILE *out, const struct canvas *canvas, int row, const cha
     fputc('\n', out);
 }
 
-/* Numbers below the points that they belong to, where there is room. */
+/* Writes numbers below the points that they belong to, if there is room. */
 static void print_ticks(FILE *out, const struct canvas *canvas, const struct tsim_plot *plot) {
     char line[MOST_COLUMNS + 16];
     int end = 0, length;

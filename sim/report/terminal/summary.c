@@ -211,7 +211,7 @@ static void print_speed(struct tsim_screen *screen, const struct tsim_prediction
                      tsim_screen_percent(screen, t->hfu));
 }
 
-/* ---- where the step and the memory go: rows of name, value, share, bar ---- */
+/* ---- the parts of the step and of the memory: rows of name, value, share, bar ---- */
 
 struct share {
     const char *name;

@@ -279,8 +279,8 @@ static bool is_text(const bool *is_number, const int *widths, size_t c) {
     return !is_number[c] && widths[c] > LEAST_CELL;
 }
 
-/* Takes what is too much from the widest text, again and again. False, and nothing is changed, where that is not
- * enough. */
+/* Shortens the widest text again and again until the table fits. If that is not enough, it changes nothing and returns
+ * false. */
 static bool narrow(int *widths, const bool *is_number, size_t n_columns, int limit) {
     int excess = total_width(widths, n_columns) - limit;
     for (size_t c = 0; c < n_columns; c++)

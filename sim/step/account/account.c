@@ -265,7 +265,7 @@ static int slowed_by(const struct tsim_stage_group *group, tsim_tick from) {
     return copies && !data_was_beside(group, from) ? TSIM_TOTAL_COPIES : TSIM_TOTAL_SLOWED;
 }
 
-/* Accounts operators of a pass from `from`, where those before them ended. */
+/* Accounts for the operators of a pass from `from` on, at which those before them ended. */
 static void account_operators(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
     const struct tsim_operator_run *run = &group->run;
     tsim_tick own = run->kernels + run->host;

@@ -285,7 +285,7 @@ static int32_t *next_item(struct tsim_stage_group *group, int stream) {
         return &group->send_at[0];
     case TSIM_STREAM_PREV:
         return &group->send_at[1];
-    default: /* a communicator is where the compute stream is */
+    default: /* a communicator is as far as the compute stream */
         return &group->item;
     }
 }

@@ -154,7 +154,7 @@ static void add_messages(struct loads *loads) {
             uint64_t whose = (uint64_t)in_first_replica(loads->placement, rank) * N_EDGES + (uint64_t)edge;
             struct tsim_random mixed;
             tsim_random_init(&mixed, whose, 0, 0);
-            uint64_t number = tsim_random_bits(&mixed); /* sums of such numbers are equal where the messages are */
+            uint64_t number = tsim_random_bits(&mixed); /* sums of such numbers are equal if the messages are */
             for (int32_t i = 0; i < route.n; i++)
                 loads->messages[route.links[i]] += number;
         }

@@ -42,7 +42,7 @@ void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan
     }
 }
 
-/* ---- where a stream stands ---- */
+/* ---- the place of a stream ---- */
 
 /* Returns the parts that the segment goes through; layers that vary are one. */
 static int32_t n_parts_of(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w) {
@@ -144,7 +144,7 @@ static tsim_tick kernel_ticks(const struct tsim_stage_group *group, const struct
     return tsim_played_ticks(group->engine, played->flow_s * group->cursor.slowdown);
 }
 
-/* The communicator's stream begins where the compute stream stands, unless it has more to do there. */
+/* The communicator's stream begins at the place of the compute stream, unless it has more to do there. */
 static void begin_beside(struct tsim_stage_group *group, enum tsim_axis axis) {
     struct tsim_beside_stream *b = &group->beside[axis];
     if (b->listens)
@@ -243,7 +243,7 @@ static bool is_whole(const struct tsim_stage_group *group, const struct tsim_pas
     return true;
 }
 
-/* Takes the part from `now` on, what runs beside its kernels included; returns false where it is to be played. */
+/* Takes the part from `now` on, with everything that runs beside its kernels. Returns false if it must be played. */
 static bool add_part(struct tsim_stage_group *group, tsim_tick now, tsim_tick *ticks, struct sent *sent) {
     struct tsim_pass_cursor *w = &group->cursor;
     struct tsim_operator_run *run = &group->run;

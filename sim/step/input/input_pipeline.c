@@ -355,7 +355,7 @@ static void choose_window(struct run *run) {
     run->max_steps = windows * run->window_steps;
 }
 
-/* Returns the ticks of a picosecond, or longer where the clock would run out. */
+/* Returns the length of a tick: a picosecond, or longer if the clock would run out. */
 static double tick_s(const struct tsim_input_pipeline *pipeline) {
     double step_s = 0;
     for (int32_t i = 0; i <= pipeline->n_batches; i++)

@@ -14,7 +14,7 @@ enum { MAX_TURNS = 8, MAX_TOP_UPS = 4 };
 /* Rounding may leave nothing of a NIC that collectives fill: reading gets a part of it nonetheless. */
 #define LEAST_NIC_FRAC 1e-3
 
-/* ---- who is fed where ---- */
+/* ---- which node feeds whom ---- */
 
 /* Returns the stages of the consumers on `node`, at most `room` of them; returns how many there are. */
 static int32_t consumers_on(const struct tsim_scenario *sc, const struct tsim_placement *placement, int32_t node,
@@ -152,7 +152,7 @@ static struct tsim_amount by_hands(struct tsim_term_recorder *r, const char *nam
     return tsim_product(r, name, formula, TSIM_TIME_S, TSIM_PARTS(batches, batch, tsim_inverse(hands)));
 }
 
-/* The slowest part sets the pace, where enough is loaded ahead. */
+/* The slowest part sets the pace, if enough is loaded ahead. */
 static struct tsim_amount slowest_part(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                        const struct tsim_placement *placement) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A tick is as in a step, or longer where the part takes days. */
+/* A tick is that of a step, or longer if the part takes days. */
 #define MOST_TICKS 1e15
 
 struct alone;
@@ -207,7 +207,7 @@ struct remembered {
 struct tsim_part_memo {
     struct tsim_arena *arena;
     struct remembered *at;
-    int32_t n, capacity, last; /* last: found, where the next like it is looked for first */
+    int32_t n, capacity, last; /* last: the place found last, at which the next search begins */
 };
 
 static bool is_same(const struct beginning *a, const struct beginning *b) {

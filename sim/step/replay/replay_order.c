@@ -52,7 +52,7 @@ struct children {
 static struct children children_of(struct tsim_arena *arena, const struct tsim_history *e) {
     size_t n = (size_t)e->n_nodes, n_edges = 0;
     struct children c = {.first = TSIM_NEW_ARRAY(arena, n + 2, int32_t)};
-    int32_t *at = c.first + 1; /* first[i + 2] is counted, then moved to where it belongs */
+    int32_t *at = c.first + 1; /* first[i + 2] is counted, then moved to its place */
     for (size_t i = 0; i < n; n_edges += (size_t)e->nodes[i].n_deps, i++)
         for (int32_t k = 0; k < e->nodes[i].n_deps; k++)
             c.first[e->nodes[i].deps[k] + 2]++;
@@ -125,7 +125,7 @@ static int compare_streams(const struct tsim_replay_stream *a, enum tsim_replay_
     return a->number < number ? -1 : a->number > number;
 }
 
-/* Returns where the stream is, or belongs, in the sorted list. */
+/* Returns the place of the stream in the sorted list, or the place at which it belongs. */
 static int32_t place_of(const struct tsim_replay_stream *streams, int32_t n, enum tsim_replay_category category,
                         int64_t number) {
     int32_t low = 0, high = n;

@@ -66,7 +66,8 @@ static void find_limit(struct tsim_scale *scale, const struct tsim_scale_row *re
     }
 }
 
-/* Slopes of ln(throughput) over ln(count); before the first row it is 1. The knee is where the slope falls most. */
+/* Slopes of ln(throughput) over ln(count); before the first row it is 1. The knee is the count at which the slope falls
+ * most. */
 static void find_bend(struct tsim_scale *scale) {
     const struct tsim_scale_row *before = NULL;
     double slope_before = 1, most_bend = TSIM_SCALE_LEAST_BEND;

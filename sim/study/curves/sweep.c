@@ -206,7 +206,7 @@ static int64_t position_of(const struct tsim_space *space, size_t a, size_t c) {
     return (int64_t)c * n_below;
 }
 
-/* Returns the setting of a point's that sets `path`, NULL where it is a --set of the whole sweep's. */
+/* Returns the setting of a point that sets `path`, or NULL if only a --set of the whole sweep does. */
 static const struct tsim_space_setting *setting_of(const struct bench *bench, int64_t position, const char *path) {
     size_t n = tsim_space_settings(bench->sweep->space, position, bench->settings);
     for (size_t i = 0; i < n; i++)

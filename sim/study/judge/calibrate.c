@@ -139,7 +139,7 @@ static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *c, 
         values[i] = fit->values[fit->which[i]];
     struct tsim_least_squares problem = {c->n_fitted, fit->n_values, relative_errors, fit};
     const char *why = tsim_least_squares_fit(&problem, values, low_95, high_95);
-    /* Waves of tiles make steps in the times; from where one search ends the next one may go on. */
+    /* Waves of tiles make steps in the times, so one search ends too early; the next one goes on from its end. */
     for (int i = 1; i < SEARCHES && !why; i++)
         why = tsim_least_squares_fit(&problem, values, low_95, high_95);
     if (why) {

@@ -1007,7 +1007,8 @@ static void learn_failures(struct deciding *d, const struct tsim_offer *offer, d
             d->decision->offers[i].failing_frac_at = frac;
 }
 
-/* Finds where more frequent failures change the choice, with the choice and what takes its place played there. */
+/* Finds how frequent failures must be to change the choice, by playing the choice, and what takes its place, at such
+ * rates. */
 static double failures_flip_at(struct deciding *d, double to, const struct tsim_offer **other) {
     enum { MOST_PLAYED = 4 };
     struct tsim_decision *decision = d->decision;

@@ -135,7 +135,7 @@ static bool propose(struct study *study, const struct tsim_scenario *from, const
     return is_valid;
 }
 
-/* Returns the step without variation; 0 where it was not simulated. */
+/* Returns the step without variation; 0 if it was not simulated. */
 static double steady_time_s(struct study *study, const struct tsim_scenario *scenario, bool ignores_memory) {
     const struct tsim_run_options options = {
         .is_steady = true, .is_brief = true, .is_step = true, .ignore_memory = ignores_memory};

@@ -102,7 +102,7 @@ static int64_t decade_of(double value) {
     return value > 0 ? (int64_t)floor(log10(value)) : 0;
 }
 
-/* Models of the same kind count as one where their parameters agree in three digits. */
+/* Models of the same kind count as one if their parameters agree in three digits. */
 static double three_digits_of(double value) {
     double unit = pow(10, (double)decade_of(value) - 2);
     return nearbyint(value / unit) * unit;

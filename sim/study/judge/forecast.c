@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* This many quantiles stand for each factor; fewer where there are few draws of stragglers. */
+/* This many quantiles stand for each factor; fewer if there are few draws of stragglers. */
 enum { MOST_POINTS = 25, FEWER_POINTS = 9 };
 
 struct factor {

@@ -63,7 +63,7 @@ struct reading {
     char text[LINE_BYTES];          /* of the line; empty at the end of the file */
     enum column columns[N_COLUMNS]; /* of the file, in its order */
     size_t n_columns;
-    double share_flops_per_s;     /* what shares are of, where the file has shares (kernel_shares.h); else 0 */
+    double share_flops_per_s;     /* the whole of which the file gives shares (kernel_shares.h); 0 if it gives none */
     const char *given;            /* accelerator that was said beside the file, or NULL */
     char *fields[N_COLUMNS];      /* of the line, by column; those that the file does not have are empty */
     int places[N_COLUMNS];        /* the character that each begins at, from 1 */
@@ -107,7 +107,7 @@ static enum tsim_status take_number(const struct reading *r, enum column column,
     return TSIM_OK;
 }
 
-/* 0 where it is empty. */
+/* Returns 0 for an empty cell. */
 static enum tsim_status take_if_said(const struct reading *r, enum column column, double *value) {
     *value = 0;
     return is_empty(r, column) ? TSIM_OK : take_number(r, column, value);

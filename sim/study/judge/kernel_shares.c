@@ -25,7 +25,7 @@ struct shape {
     const char *missing;
 };
 
-/* "" where it is not there. */
+/* Returns the value of a name in the shape, or "" if it is not there. */
 static const char *word(struct shape *s, const char *name) {
     size_t n = strlen(name);
     for (const char *at = s->text; at; at = strchr(at, ',')) {

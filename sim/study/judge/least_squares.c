@@ -60,7 +60,7 @@ static void take_values(const struct tsim_least_squares *problem, gsl_multifit_n
     gsl_matrix_free(covariance);
 }
 
-/* Ends the program where memory runs out, and returns from other errors, for which GSL's own handler aborts. */
+/* Ends the program if memory runs out, and returns from other errors; GSL's own handler aborts. */
 static void on_gsl_error(const char *reason, const char *file, int line, int error) {
     (void)reason, (void)file, (void)line;
     if (error == GSL_ENOMEM)

@@ -19,7 +19,7 @@ struct reading {
     const char *hosts[MOST_HOSTS];
     size_t n_hosts;
     bool has_op, has_redop, has_root;
-    int other_line; /* where another collective begins behind the first one's rows; 0: nowhere */
+    int other_line; /* the line at which another collective begins behind the first one's rows; 0: none */
     bool has_late;  /* a row for which there is no room, at that line */
     int late_line;
     double bus_over_alg; /* of the largest row; 0: not told */
@@ -156,7 +156,7 @@ static void read_table(struct reading *g, const char *text, size_t size) {
         else if (isdigit((unsigned char)*start))
             take_row(g, start, at);
         else if (strstr(start, "_perf"))
-            find_op(g, start, at); /* the command, where the log holds it */
+            find_op(g, start, at); /* the command, if the log holds it */
         c = stop ? stop + 1 : end;
     }
 }

@@ -256,7 +256,7 @@ static bool is_update(const char *name) {
     return has_any(tsim_lower(name, lower, sizeof lower), PARTS);
 }
 
-/* A product or attention is of a forward pass where an update stands before it. */
+/* A product or attention belongs to a forward pass if an update comes before it. */
 static bool is_work(enum tsim_kernel_class class) {
     return class == TSIM_KERNEL_PRODUCT || class == TSIM_KERNEL_CONVOLUTION || class == TSIM_KERNEL_ATTENTION;
 }

@@ -342,7 +342,7 @@ static bool read_dispatch_member(struct reader *t, const char *key, void *to) {
 
 struct records {
     struct symbols symbols;
-    const char *kernels, *copies; /* where these lists begin; NULL: there is none */
+    const char *kernels, *copies; /* the places at which these lists begin; NULL: there is none */
     bool is_copy;
     int64_t origin_ns;
 };

@@ -77,7 +77,7 @@ static bool read_head(struct reader *t) {
     return t->place[NAME] >= 0 && t->place[START] >= 0 && (t->place[END] >= 0 || t->place[DURATION] >= 0);
 }
 
-/* Reads a whole number, behind words where there are such ("Agent 4", "NVIDIA H100 80GB HBM3 (4)"); false: there is none. */
+/* Reads a whole number that words may precede ("Agent 4", "NVIDIA H100 80GB HBM3 (4)"). Returns false if there is none. */
 static bool number_of(const char *text, int64_t *value) {
     const char *bracket = strrchr(text, '('), *digits = bracket ? bracket : text;
     char *end;

@@ -18,7 +18,7 @@ enum closeness { BOUNDED, SCREENED, PLAYED };
 struct candidate {
     const struct tsim_scenario *scenario;
     struct tsim_override settings[MAX_SETTINGS];
-    size_t n_settings; /* where there are several, each may be a candidate of its own */
+    size_t n_settings; /* if there are several, each may be a candidate of its own */
     struct tsim_run_memo *memo;
     enum closeness closeness;
     double time_s; /* 0: does not fit, or is out of the question */
@@ -32,7 +32,7 @@ struct candidates {
     int32_t n;
 };
 
-/* False, and no candidate, where the changed scenario is not valid or its software cannot run what it asks for. */
+/* Returns false, and adds no candidate, if the changed scenario is not valid or its software cannot run it. */
 static bool add_several(struct candidates *list, const struct tsim_override *settings, size_t n_settings) {
     struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
     struct candidate *candidate = &list->items[list->n];
@@ -86,8 +86,8 @@ static void add_small_micro_batch(struct candidates *list) {
         add_number(list, "training.micro_batch_size", size / 2);
 }
 
-/* Matrix units for 16 bits, and half the traffic, where training is in 32; fewer launches where the accelerator waits
- * for those of fp8. */
+/* Proposes 16 bits for training in 32 (matrix units, half the traffic), and fewer launches if the accelerator waits for
+ * those of fp8. */
 static void add_precision(struct candidates *list, const struct tsim_result *result) {
     const struct tsim_scenario *sc = list->base;
     enum tsim_precision own = sc->training.precision;
@@ -97,7 +97,7 @@ static void add_precision(struct candidates *list, const struct tsim_result *res
         add(list, "training.precision", tsim_precision_name(TSIM_FP16));
 }
 
-/* Less to reduce, or less to gather where memory allows it. */
+/* Proposes less to reduce, or less to gather if memory allows it. */
 static void add_less_traffic(struct candidates *list) {
     const struct tsim_scenario *sc = list->base;
     const struct tsim_parallelism_spec *p = &sc->parallelism;
@@ -114,7 +114,7 @@ static void add_less_traffic(struct candidates *list) {
         add_number(list, "parallelism.prefetch", 2 * p->prefetch + 1);
 }
 
-/* Layers as CUDA graphs, where the accelerator waits for launches and the framework is Transformer Engine's. */
+/* Proposes CUDA graphs of layers if the accelerator waits for launches and the framework uses Transformer Engine. */
 static void add_graphs(struct candidates *list, const struct tsim_result *result) {
     const struct tsim_software *own = list->base->software;
     if (result->step.bounds.host_frac >= MIN_GAIN_FRAC && own->fusion == TSIM_FUSION_TE &&

@@ -56,7 +56,7 @@ static size_t own_prices(const struct machine_prices *m, const char *id, const s
     if (named && tsim_value_is_text(named, id))
         return 0;
     for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++) {
-        bool is_spread = OWN[i].unit[0] == '\0'; /* 1 where a rent is given, and this one is the catalogue's */
+        bool is_spread = OWN[i].unit[0] == '\0'; /* 1 if a rent is given and the spread is only the catalogue's */
         bool is_stated = is_spread ? n > 0 && strcmp(prices[0].path, "cost.rent") == 0 && !states_spread
                                    : tsim_value_find_path(m->source->root, OWN[i].path) != NULL;
         if (is_stated && !is_set(choice, OWN[i].path) && !tsim_override_of(m->overrides, m->n_overrides, OWN[i].path))
@@ -74,7 +74,7 @@ static size_t add_own(void *context, const struct tsim_choice *choice,
     const struct tsim_node *node;
     const char *id = NULL, *fabric = NULL;
     size_t n = 0;
-    struct tsim_diags diags; /* what is wrong with a node is told where it is a candidate */
+    struct tsim_diags diags; /* mistakes in a node's file are told when the node is a candidate */
     for (size_t i = 0; i < choice->n_settings; i++)
         id = strcmp(choice->settings[i].path, "cluster.node") == 0 ? choice->settings[i].text : id;
     if (!id || strpbrk(id, "{}[]:\"'"))
@@ -102,7 +102,7 @@ void tsim_space_of_machines(struct tsim_arena *arena, const struct tsim_scenario
 
 /* ---- which machines ---- */
 
-/* Returns the job on a node of it; NULL, with the reason, where it cannot run there. */
+/* Returns the job on such a node; NULL, with the reason, if it cannot run there. */
 static const struct tsim_scenario *try_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                            const struct tsim_override *overrides, size_t n, const char *node,
                                            const char *fabric, const char **reason) {

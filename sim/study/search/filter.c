@@ -148,7 +148,7 @@ static struct operand parse_operand(struct parser *p) {
     return operand;
 }
 
-/* A word that stands where a figure must. */
+/* Reads a word in the place of a figure as the name of the figure. */
 static void find_figure(struct parser *p, struct operand *operand) {
     const char *near = NULL;
     if (operand->kind != WORD || p->has_failed)

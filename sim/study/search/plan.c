@@ -326,7 +326,7 @@ static struct memo_place *place_of(const struct search *search, struct worker *w
 }
 
 static double better_of(enum tsim_outcome_figure figure, double a, double b) {
-    return is_more(figure) ? fmax(a, b) : fmin(a, b); /* where one is NAN, the other is taken */
+    return is_more(figure) ? fmax(a, b) : fmin(a, b); /* if one is NAN, the other is taken */
 }
 
 /* Notes the nearest values to the limits. Figures that are bounded are taken from the bounds of all plans, others from
