@@ -81,6 +81,8 @@ enum tsim_mixing {
     TSIM_MIXING_MAMBA1,    /* a state-space recurrence, computed by a scan: `mamba1` */
     TSIM_MIXING_DELTA,     /* linear attention by the gated delta rule: `delta` */
     TSIM_MIXING_SHORT,     /* a short convolution between two gates: `short_convolution` */
+    TSIM_MIXING_LIGHTNING, /* linear attention with fixed decays: `lightning` */
+    TSIM_MIXING_BESIDE,    /* heads of attention and of Mamba-2 side by side: `mamba` */
     TSIM_MIXING_SEGMENT,   /* attention to the last segment as well: `memory` */
     TSIM_MIXING_SPARSE,    /* attention to the tokens that `index` picks */
     TSIM_MIXING_MODULATED, /* attention of a diffusion transformer: `diffusion` */
@@ -105,8 +107,9 @@ struct tsim_layer_entry {
 struct tsim_mamba {
     int64_t heads; /* 0: the model has no such layer, and nothing else counts */
     int64_t head_dim, state, groups;
-    int64_t kernel; /* width of the convolution before it, in tokens */
-    int64_t chunk;  /* tokens that are worked on together, as products */
+    int64_t kernel;  /* width of the convolution before it, in tokens */
+    int64_t chunk;   /* tokens that are worked on together, as products */
+    bool plain_gate; /* the result is gated without a norm (Falcon-H1) */
 };
 
 /* Mamba-1 (Gu and Dao 2023, arXiv:2312.00752). Each channel has a state of its own. */
@@ -133,6 +136,15 @@ struct tsim_delta {
     int64_t gate_rank;
     int64_t kernel; /* width of the convolution before it, in tokens */
     int64_t chunk;  /* tokens that are worked on together, as products */
+};
+
+/* Lightning attention (Qin et al. 2024, arXiv:2405.17381): linear attention whose heads forget at fixed rates, each
+ * with a state of head_dim x head_dim values. */
+struct tsim_lightning {
+    int64_t heads; /* 0: the model has no such layer, and nothing else counts */
+    int64_t head_dim;
+    int64_t chunk; /* tokens that are worked on together, as products */
+    bool rotary;   /* queries and keys are rotated (Ling); else all three go through an activation (MiniMax-01) */
 };
 
 /* The index chooses the keys that a query meets (DeepSeek-V3.2): its own small heads score all earlier keys. */
@@ -296,6 +308,7 @@ struct tsim_model {
     struct tsim_mamba1 mamba1;
     struct tsim_delta delta;
     struct tsim_short_convolution short_convolution;
+    struct tsim_lightning lightning;
     struct tsim_index index;
     struct tsim_diffusion diffusion;
     struct tsim_tower tower;

@@ -21,6 +21,10 @@ enum tsim_part {
     TSIM_PART_MAMBA1_EXPERT_LAYER,
     TSIM_PART_SHORT_LAYER, /* the next two: the same, with a short convolution in place of attention */
     TSIM_PART_SHORT_EXPERT_LAYER,
+    TSIM_PART_LIGHTNING_LAYER, /* the next two: the same, with lightning attention, which is linear */
+    TSIM_PART_LIGHTNING_EXPERT_LAYER,
+    TSIM_PART_BESIDE_LAYER, /* the next two: the same, with heads of Mamba-2 beside those of attention */
+    TSIM_PART_BESIDE_EXPERT_LAYER,
     TSIM_PART_DELTA_LAYER, /* the next two: the same, with linear attention by the gated delta rule */
     TSIM_PART_DELTA_EXPERT_LAYER,
     TSIM_PART_SPARSE_LAYER, /* the next two: the same, with attention to the tokens that an index picks */
@@ -32,6 +36,8 @@ enum tsim_part {
     TSIM_PART_MAMBA1,
     TSIM_PART_DELTA,
     TSIM_PART_SHORT,
+    TSIM_PART_LIGHTNING,
+    TSIM_PART_BESIDE,
     TSIM_PART_SPARSE,
     TSIM_PART_FEED_FORWARD,
     TSIM_PART_EXPERTS,

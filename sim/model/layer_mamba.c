@@ -49,7 +49,7 @@ static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z)
     elementwise(list, "Mamba states, passed on", chunks * x.heads * x.n * x.p, 2 * 4, 1);
 }
 
-static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
+struct tsim_recurrent tsim_mamba_of(const struct tsim_model *m, double tp) {
     struct mamba x = mamba_of(m, tp);
     double convolved = x.d + 2 * x.g * x.n;
     return (struct tsim_recurrent){.columns = x.d + convolved + x.heads,
@@ -72,11 +72,11 @@ static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
 }
 
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
-    struct tsim_recurrent x = mixer_of(m, 1);
+    struct tsim_recurrent x = tsim_mamba_of(m, 1);
     double h = (double)m->hidden, of_a_head = 3; /* step's bias, decay, and what goes past the state */
     p->norms += (1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m);
     p->attention = h * x.columns + x.convolved * ((double)m->mamba.kernel + 1) + of_a_head * (double)m->mamba.heads +
-                   x.result + x.result * h;
+                   (m->mamba.plain_gate ? 0 : x.result) + x.result * h;
 }
 
 /* Counts what is executed: scores, values, states and outputs. */
@@ -85,7 +85,7 @@ static double core_flops(const struct tsim_model *m, double length) {
     return 2 * fmin(x.chunk, length) * (x.g * x.n + x.d) + 4 * x.n * x.d;
 }
 
-TSIM_RECURRENT_MIXER(tsim_mamba_mixer, mixer_of);
+TSIM_RECURRENT_MIXER(tsim_mamba_mixer, tsim_mamba_of);
 
 /* ---- none ---- */
 

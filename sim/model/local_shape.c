@@ -22,6 +22,7 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, double leng
     z.t = z.b * z.s / z.cp;
     z.tk = z.b * z.sk / z.cp;
     z.causal = m->causal && !(sc->cached_tokens > 0); /* the cache is of earlier tokens, which all are met */
+    z.sums_later = m->parallel_block;
     z.is_biased = m->position == TSIM_POSITION_RELATIVE;
     z.sequence_parallel = sc->parallelism.sequence && z.tp > 1;
     z.ts = z.sequence_parallel ? z.t / z.tp : z.t;

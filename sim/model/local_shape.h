@@ -24,9 +24,10 @@ struct tsim_op_shape {
     double linear_bytes;   /* per element of a linear layer's operands */
     double gradient_bytes; /* per element of the buffer in which weight gradients accumulate */
     bool sequence_parallel, flash, causal;
-    bool is_chunk;  /* the window is a piece of the sequence, or a sample of a pack, and does not slide */
-    bool is_alone;  /* the layer is a mixer, or what follows one, with one norm and residual */
-    bool is_biased; /* scores have a learned bias */
+    bool is_chunk;   /* the window is a piece of the sequence, or a sample of a pack, and does not slide */
+    bool sums_later; /* attention's result is added to that of a block beside it, and then reduced */
+    bool is_alone;   /* the layer is a mixer, or what follows one, with one norm and residual */
+    bool is_biased;  /* scores have a learned bias */
 };
 
 /* These return the sizes in a model's first stack of layers, and in its last one. They are the same if there is one

@@ -95,6 +95,8 @@ static enum tsim_part of_entry(const struct tsim_model *m, struct tsim_layer_ent
         [TSIM_MIXING_MAMBA1] = {TSIM_PART_MAMBA1_LAYER, TSIM_PART_MAMBA1_EXPERT_LAYER, TSIM_PART_MAMBA1},
         [TSIM_MIXING_DELTA] = {TSIM_PART_DELTA_LAYER, TSIM_PART_DELTA_EXPERT_LAYER, TSIM_PART_DELTA},
         [TSIM_MIXING_SHORT] = {TSIM_PART_SHORT_LAYER, TSIM_PART_SHORT_EXPERT_LAYER, TSIM_PART_SHORT},
+        [TSIM_MIXING_LIGHTNING] = {TSIM_PART_LIGHTNING_LAYER, TSIM_PART_LIGHTNING_EXPERT_LAYER, TSIM_PART_LIGHTNING},
+        [TSIM_MIXING_BESIDE] = {TSIM_PART_BESIDE_LAYER, TSIM_PART_BESIDE_EXPERT_LAYER, TSIM_PART_BESIDE},
         [TSIM_MIXING_SEGMENT] = {TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER},
         [TSIM_MIXING_SPARSE] = {TSIM_PART_SPARSE_LAYER, TSIM_PART_SPARSE_EXPERT_LAYER, TSIM_PART_SPARSE},
         [TSIM_MIXING_MODULATED] = {TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER},
@@ -347,57 +349,67 @@ static struct tsim_amount core_of_layers(struct tsim_term_recorder *r, const str
                    keys));
 }
 
-/* Layers by what mixes their tokens. */
-struct mixed {
-    double whole, windowed, mamba, delta, segment, sparse;
+/* Layers whose attention's core has FLOPs of its own, each as the kind alone has. */
+static const struct {
+    const char *name, *source;
+    enum tsim_part parts[3]; /* with a dense block, with experts, alone */
+} OWN_CORES[] = {
+    {"Mamba's recurrences",
+     "sim/model/layer_mamba.c",
+     {TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_MAMBA}},
+    {"delta rules", "sim/model/layer_delta.c", {TSIM_PART_DELTA_LAYER, TSIM_PART_DELTA_EXPERT_LAYER, TSIM_PART_DELTA}},
+    {"attention to segments",
+     "sim/model/layer_segment.c",
+     {TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER}},
+    {"attention to picked tokens, and their index",
+     "sim/model/layer_sparse.c",
+     {TSIM_PART_SPARSE_LAYER, TSIM_PART_SPARSE_EXPERT_LAYER, TSIM_PART_SPARSE}},
+    {"lightning attention",
+     "sim/model/layer_lightning.c",
+     {TSIM_PART_LIGHTNING_LAYER, TSIM_PART_LIGHTNING_EXPERT_LAYER, TSIM_PART_LIGHTNING}},
+    {"attention and Mamba's recurrences beside it",
+     "sim/model/layer_beside.c",
+     {TSIM_PART_BESIDE_LAYER, TSIM_PART_BESIDE_EXPERT_LAYER, TSIM_PART_BESIDE}},
 };
 
-static struct mixed mixed_layers(const struct tsim_model *m) {
-    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
-    const double *times = layers.times;
-    return (struct mixed){
-        .whole = times[TSIM_PART_LAYER] + times[TSIM_PART_EXPERT_LAYER] + times[TSIM_PART_ATTENTION] +
-                 times[TSIM_PART_MODULATED_LAYER] + times[TSIM_PART_JOINT_LAYER] + times[TSIM_PART_LAST_JOINT_LAYER],
-        .windowed = times[TSIM_PART_WINDOW_LAYER] + times[TSIM_PART_WINDOW_EXPERT_LAYER] + times[TSIM_PART_WINDOW],
-        .mamba = times[TSIM_PART_MAMBA_LAYER] + times[TSIM_PART_MAMBA_EXPERT_LAYER] + times[TSIM_PART_MAMBA],
-        .delta = times[TSIM_PART_DELTA_LAYER] + times[TSIM_PART_DELTA_EXPERT_LAYER] + times[TSIM_PART_DELTA],
-        .segment = times[TSIM_PART_SEGMENT_LAYER],
-        .sparse = times[TSIM_PART_SPARSE_LAYER] + times[TSIM_PART_SPARSE_EXPERT_LAYER] + times[TSIM_PART_SPARSE]};
-}
-
-/* Returns the FLOPs of the layers of a kind that counts its own, with those of one layer if there are any. */
-static struct tsim_amount own_flops(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
-                                    double layers, enum tsim_part part, double length, const char *source) {
-    double each = layers > 0 ? tsim_layer_forward_flops(m, part, length, length).core : 0;
-    return tsim_product(
-        r, name, "layers x FLOPs of each", TSIM_FLOPS,
-        TSIM_PARTS(tsim_given(r, "layers of the kind", layers, TSIM_COUNT, "layers of the model (sim/model/model.h)"),
-                   tsim_given(r, "FLOPs of each", each, TSIM_FLOPS, source)));
+static double times_of(const struct tsim_parts *layers, const enum tsim_part parts[3]) {
+    double times = layers->times[parts[0]];
+    for (int i = 1; i < 3; i++)
+        times += parts[i] != parts[0] ? layers->times[parts[i]] : 0;
+    return times;
 }
 
 static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
                                                  struct tsim_amount length) {
-    struct mixed mixed = mixed_layers(m);
-    if (mixed.whole == (double)m->layers)
-        return core_of_layers(r, m, "attention, forward", dimension(r, m, "layers", m->layers), length);
+    static const enum tsim_part WHOLE[] = {TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_ATTENTION},
+                                DIFFUSING[] = {TSIM_PART_MODULATED_LAYER, TSIM_PART_JOINT_LAYER,
+                                               TSIM_PART_LAST_JOINT_LAYER},
+                                WINDOWED[] = {TSIM_PART_WINDOW_LAYER, TSIM_PART_WINDOW_EXPERT_LAYER, TSIM_PART_WINDOW};
     static const char OF_PATTERN[] = "layers of the model (sim/model/model.h)";
-    struct tsim_amount whole =
-        core_of_layers(r, m, "attention to all tokens",
-                       tsim_given(r, "layers without a window", mixed.whole, TSIM_COUNT, OF_PATTERN), length);
-    struct tsim_amount window = core_of_layers(
-        r, m, "attention in windows", tsim_given(r, "layers with a window", mixed.windowed, TSIM_COUNT, OF_PATTERN),
-        tsim_given(r, "tokens of a window, at most the sequence", fmin((double)m->attention_window, length.value),
-                   TSIM_COUNT, "attention_window of the model"));
-    struct tsim_amount mamba = own_flops(r, m, "Mamba's recurrences", mixed.mamba, TSIM_PART_MAMBA, length.value,
-                                         "sim/model/layer_mamba.c"),
-                       delta = own_flops(r, m, "delta rules", mixed.delta, TSIM_PART_DELTA, length.value,
-                                         "sim/model/layer_delta.c"),
-                       segment = own_flops(r, m, "attention to segments", mixed.segment, TSIM_PART_SEGMENT_LAYER,
-                                           length.value, "sim/model/layer_segment.c"),
-                       sparse = own_flops(r, m, "attention to picked tokens, and their index", mixed.sparse,
-                                          TSIM_PART_SPARSE, length.value, "sim/model/layer_sparse.c");
-    return tsim_sum(r, "attention, forward", "sum over all kinds of layers", TSIM_FLOPS,
-                    TSIM_PARTS(whole, window, mamba, delta, segment, sparse));
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
+    double whole = times_of(&layers, WHOLE) + times_of(&layers, DIFFUSING);
+    if (whole == (double)m->layers)
+        return core_of_layers(r, m, "attention, forward", dimension(r, m, "layers", m->layers), length);
+    struct tsim_part_list all = {.recorder = r};
+    tsim_part_add(&all,
+                  core_of_layers(r, m, "attention to all tokens",
+                                 tsim_given(r, "layers without a window", whole, TSIM_COUNT, OF_PATTERN), length));
+    tsim_part_add(
+        &all, core_of_layers(r, m, "attention in windows",
+                             tsim_given(r, "layers with a window", times_of(&layers, WINDOWED), TSIM_COUNT, OF_PATTERN),
+                             tsim_given(r, "tokens of a window, at most the sequence",
+                                        fmin((double)m->attention_window, length.value), TSIM_COUNT,
+                                        "attention_window of the model")));
+    for (size_t i = 0; i < sizeof OWN_CORES / sizeof OWN_CORES[0]; i++) {
+        double times = times_of(&layers, OWN_CORES[i].parts),
+               each =
+                   times > 0 ? tsim_layer_forward_flops(m, OWN_CORES[i].parts[2], length.value, length.value).core : 0;
+        tsim_part_add(&all,
+                      tsim_product(r, OWN_CORES[i].name, "layers x FLOPs of each", TSIM_FLOPS,
+                                   TSIM_PARTS(tsim_given(r, "layers of the kind", times, TSIM_COUNT, OF_PATTERN),
+                                              tsim_given(r, "FLOPs of each", each, TSIM_FLOPS, OWN_CORES[i].source))));
+    }
+    return tsim_sum_of(&all, "attention, forward", "sum over all kinds of layers", TSIM_FLOPS);
 }
 
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *m, double first_length,
@@ -560,7 +572,7 @@ const char *tsim_model_family(const struct tsim_model *m) {
     case TSIM_MODEL_TRANSFORMER:
         break;
     }
-    if (m->mamba.heads > 0 || m->mamba1.width > 0 || m->delta.value_heads > 0)
+    if (m->mamba.heads > 0 || m->mamba1.width > 0 || m->delta.value_heads > 0 || m->lightning.heads > 0)
         return "hybrid";
     if (m->experts.count > 0)
         return "experts";

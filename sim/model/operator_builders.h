@@ -325,7 +325,8 @@ struct tsim_feed_forward {
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 };
 extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer, tsim_mamba_mixer,
-    tsim_mamba1_mixer, tsim_delta_mixer, tsim_short_mixer, tsim_sparse_mixer, tsim_segment_mixer, tsim_no_mixer;
+    tsim_mamba1_mixer, tsim_delta_mixer, tsim_short_mixer, tsim_lightning_mixer, tsim_beside_mixer, tsim_sparse_mixer,
+    tsim_segment_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
 /* A kind of layer that is not a mixer and a feed-forward block has functions for the whole layer. `part` tells kinds

@@ -317,7 +317,7 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
         TSIM_PRODUCT_OUT;
     tsim_op_adapters_forward(list, z, TSIM_PRODUCT_OUT);
-    if (!z->model->parallel_block) {
+    if (!z->sums_later) {
         tsim_op_reduce_output(list, z, "tensor: reduce, attention");
         tsim_op_norm_behind_forward(list, z, "norm 1, behind");
         tsim_op_residual_forward(list, z, "residual 1", !z->is_alone);
@@ -326,7 +326,7 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
 }
 
 void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    if (!z->model->parallel_block) {
+    if (!z->sums_later) {
         tsim_op_residual_backward(list, z, "residual 1");
         tsim_op_norm_behind_backward(list, z, "norm 1, behind");
     }
@@ -337,7 +337,7 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
                                                       .gather = "tensor: gather, attention",
                                                       .n = z->h,
                                                       .k = z->q,
-                                                      .shares_collectives = z->model->parallel_block});
+                                                      .shares_collectives = z->sums_later});
     if (z->gate > 0)
         elementwise(list, "attention gate", z->t * z->gate, 5 * z->element_bytes, 1);
     tsim_op_layout_result_gradient(list, z);

@@ -2,25 +2,29 @@
 
 #include "model/matrices.h"
 
-void tsim_recurrent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_recurrent *x) {
+void tsim_recurrent_inner_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                                  const struct tsim_recurrent *x) {
     double e = z->element_bytes, le = z->linear_bytes;
-    tsim_op_norm_before_linear(list, z, "norm 1");
-    tsim_op_gather_input(list, z, x->gather, z->h);
     gemm(list, x->in, z->linear_precision, z->t, x->columns, z->h, le, e);
     elementwise(list, x->convolution, z->t * x->convolved, 2 * e, 1);
     x->recurrence(list, z);
     elementwise(list, x->norm, z->t * x->result, 3 * e, 1);
     cast(list, z, "cast", z->t * x->result);
     gemm(list, x->out, z->linear_precision, z->t, z->h, x->result, le, e);
+}
+
+void tsim_recurrent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_recurrent *x) {
+    tsim_op_norm_before_linear(list, z, "norm 1");
+    tsim_op_gather_input(list, z, x->gather, z->h);
+    tsim_recurrent_inner_forward(list, z, x);
     tsim_op_reduce_output(list, z, x->reduce);
     tsim_op_norm_behind_forward(list, z, "norm 1, behind");
     tsim_op_residual_forward(list, z, "residual 1", !z->is_alone);
 }
 
-void tsim_recurrent_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_recurrent *x) {
+void tsim_recurrent_inner_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                                   const struct tsim_recurrent *x, bool shares_input) {
     double e = z->element_bytes;
-    tsim_op_residual_backward(list, z, "residual 1");
-    tsim_op_norm_behind_backward(list, z, "norm 1, behind");
     tsim_op_linear_backward(
         list, z,
         &(struct tsim_op_linear){
@@ -36,8 +40,21 @@ void tsim_recurrent_backward(struct tsim_op_list *list, const struct tsim_op_sha
                                                      .reduce = x->reduce,
                                                      .n = x->columns,
                                                      .k = z->h,
-                                                     .is_column_parallel = true});
+                                                     .is_column_parallel = true,
+                                                     .shares_collectives = shares_input});
+}
+
+void tsim_recurrent_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_recurrent *x) {
+    tsim_op_residual_backward(list, z, "residual 1");
+    tsim_op_norm_behind_backward(list, z, "norm 1, behind");
+    tsim_recurrent_inner_backward(list, z, x, false);
     tsim_op_norm_backward(list, z, "norm 1");
+}
+
+void tsim_recurrent_inner_keep(const struct tsim_op_shape *z, const struct tsim_recurrent *x, struct tsim_kept *kept) {
+    double e = z->element_bytes;
+    tsim_keep(kept, x->kept_vectors, z->t * (x->columns + x->convolved) * e);
+    tsim_keep(kept, x->kept_result, z->t * x->result * (e + z->linear_bytes));
 }
 
 void tsim_recurrent_keep(const struct tsim_op_shape *z, unsigned parts, const struct tsim_recurrent *x,
@@ -47,8 +64,7 @@ void tsim_recurrent_keep(const struct tsim_op_shape *z, unsigned parts, const st
     if (!(parts & TSIM_RECOMPUTE_NORMS))
         tsim_keep(kept, "inputs of the blocks", z->ts * blocks * z->h * z->linear_bytes);
     tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);
-    tsim_keep(kept, x->kept_vectors, z->t * (x->columns + x->convolved) * e);
-    tsim_keep(kept, x->kept_result, z->t * x->result * (e + z->linear_bytes));
+    tsim_recurrent_inner_keep(z, x, kept);
 }
 
 void tsim_keep_nothing(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {

@@ -16,6 +16,18 @@ struct tsim_recurrent {
     const char *kept_vectors, *kept_result; /* names of tensors */
 };
 
+/* Mamba-2's, for the layers that have its heads beside others (layer_mamba.c). */
+struct tsim_recurrent tsim_mamba_of(const struct tsim_model *model, double tensor_ranks);
+
+/* These add the operators from the first product to the second, and list what these keep, without the norm before, its
+ * gather, and the residual behind. Backward, the input may be shared with a mixer beside it, which gathers it and reduces
+ * its gradients. */
+void tsim_recurrent_inner_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
+                                  const struct tsim_recurrent *mixer);
+void tsim_recurrent_inner_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
+                                   const struct tsim_recurrent *mixer, bool shares_input);
+void tsim_recurrent_inner_keep(const struct tsim_op_shape *shape, const struct tsim_recurrent *mixer,
+                               struct tsim_kept *kept);
 /* These add the mixer's operators. Backward, each product, also one of the recurrence, has two of its size. */
 void tsim_recurrent_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
                             const struct tsim_recurrent *mixer);

@@ -53,6 +53,9 @@ static const struct example {
     {"nemotron-3-super", 120668707840},
     {"jamba-v0.1", 51570323328},
     {"mamba-2.8b", 2768345600},
+    {"falcon-h1-tiny-90m", 91131072},
+    {"minimax-text-01", 456089655296},
+    {"ring-mini-linear", 16423448320},
 };
 static const struct tsim_import_input NOTHING_IGNORED = {0};
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };
@@ -204,7 +207,7 @@ END_TEST
 START_TEST(parts_are_named) {
     static const char *const CASES[][2] = {{"\"model_type\": \"gemma3n\"", "embeddings of every layer"},
                                            {"\"model_type\": \"zamba2\"", "that layers share"},
-                                           {"\"model_type\": \"falcon_h1\"", "side by side"},
+                                           {"\"model_type\": \"hymba\"", "side by side"},
                                            {"\"_class_name\": \"FluxTransformer2DModel\"", "diffusers"}};
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;

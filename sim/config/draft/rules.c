@@ -479,6 +479,13 @@ static void check_sequence(const struct check *c) {
         tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld key heads of gated-delta layers",
                             num(p->tensor), num(delta->key_heads)),
                        "a divisor of delta.key_heads");
+    const struct tsim_lightning *lightning = &c->sc->model->lightning;
+    if (p->context > 1 && lightning->heads > 0)
+        refuse(c, "parallelism.context", "lightning layers whose sequences are cut over context ranks", "context: 1");
+    if (lightning->heads % p->tensor != 0)
+        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of lightning layers",
+                            num(p->tensor), num(lightning->heads)),
+                       "a divisor of lightning.heads");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_RING && has_windows(c))
         tsim_diag_hint(fail(c, "parallelism.context_exchange",
                             "the ring exchange cannot carry windows of attention, which %.40s has", c->sc->model->name),
@@ -784,6 +791,8 @@ static void check_adapter(const struct check *c) {
     if (m->delta.value_heads > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters beside gated-delta layers are not modelled"),
                        "kind: none");
+    if (m->lightning.heads > 0)
+        tsim_diag_hint(fail(c, "training.adapter", "adapters beside lightning layers are not modelled"), "kind: none");
     if (m->memory > 0 || m->generator.layers > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters of %.40s are not modelled", m->name), "kind: none");
     if (m->mamba.heads > 0 || m->mamba1.width > 0)

@@ -68,6 +68,8 @@ static const struct tsim_key MAMBA_KEYS[] = {
     MAMBA_INT(groups, "0", "groups of heads; the heads of a group share the projections to and from their states (B and C); default: 8"),
     MAMBA_INT(kernel, "0", "width of the convolution before; default: 4"),
     MAMBA_INT(chunk, "0", "tokens that are worked on as products; default: 128"),
+    {.key = "plain_gate", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_mamba, plain_gate), .is_omitted_when_zero = true,
+     .help = "the result is gated without a norm (Falcon-H1)"},
 };
 TSIM_TABLE(MAMBA, MAMBA_KEYS, true);
 
@@ -97,6 +99,18 @@ static const struct tsim_key DELTA_KEYS[] = {
     DELTA_INT(chunk, "tokens that are worked on as products; default: 64"),
 };
 TSIM_TABLE(DELTA, DELTA_KEYS, true);
+
+#define LIGHTNING_INT(name_, help_)                                                                                    \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_lightning, name_), .max = 1e6,                \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key LIGHTNING_KEYS[] = {
+    LIGHTNING_INT(heads, "heads of a layer of kind lightning, each with queries, keys and values; default: heads of the model"),
+    LIGHTNING_INT(head_dim, "width of one; default: head_dim of the model"),
+    LIGHTNING_INT(chunk, "tokens that are worked on as products; default: 256"),
+    {.key = "rotary", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_lightning, rotary), .is_omitted_when_zero = true,
+     .help = "queries and keys are rotated (Ling linear); without it queries, keys and values go through an activation (MiniMax-01)"},
+};
+TSIM_TABLE(LIGHTNING, LIGHTNING_KEYS, true);
 
 static const struct tsim_key SHORT_CONVOLUTION_KEYS[] = {
     {.key = "kernel", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_short_convolution, kernel), .max = 1e6,
@@ -209,7 +223,8 @@ TSIM_TABLE(HEAD_ROWS, HEAD_ROWS_KEYS, true);
 
 static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
                                              {"mamba2", TSIM_MIXING_MAMBA}, {"mamba1", TSIM_MIXING_MAMBA1}, {"gated-delta", TSIM_MIXING_DELTA},
-                                             {"short-convolution", TSIM_MIXING_SHORT},
+                                             {"short-convolution", TSIM_MIXING_SHORT}, {"lightning", TSIM_MIXING_LIGHTNING},
+                                             {"attention-beside-mamba2", TSIM_MIXING_BESIDE},
                                              {"sparse", TSIM_MIXING_SPARSE}, {"segment", TSIM_MIXING_SEGMENT},
                                              {"modulated", TSIM_MIXING_MODULATED}, {"joint", TSIM_MIXING_JOINT},
                                              {"last-joint", TSIM_MIXING_LAST_JOINT}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
@@ -308,13 +323,15 @@ static const struct tsim_key MODEL_KEYS[] = {
     {.key = "latent", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, latent), .table = &LATENT,
      .help = "multi-head latent attention"},
     {.key = "mamba", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, mamba), .table = &MAMBA,
-     .is_omitted_when_zero = true, .help = "layers of kind mamba2"},
+     .is_omitted_when_zero = true, .help = "layers of kind mamba2, and the heads beside attention of kind attention-beside-mamba2"},
     {.key = "mamba1", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, mamba1), .table = &MAMBA1,
      .is_omitted_when_zero = true, .help = "layers of kind mamba1"},
     {.key = "delta", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, delta), .table = &DELTA,
      .is_omitted_when_zero = true, .help = "layers of kind gated-delta"},
     {.key = "short_convolution", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, short_convolution), .table = &SHORT_CONVOLUTION,
      .is_omitted_when_zero = true, .help = "layers of kind short-convolution (LFM2)"},
+    {.key = "lightning", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, lightning), .table = &LIGHTNING,
+     .is_omitted_when_zero = true, .help = "layers of kind lightning (MiniMax-01, Ling linear)"},
     {.key = "index", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, index), .table = &INDEX,
      .is_omitted_when_zero = true, .help = "layers of kind sparse"},
     {.key = "diffusion", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, diffusion), .table = &DIFFUSION,
@@ -402,12 +419,19 @@ static void finish_variants(struct tsim_reader *reader, const struct tsim_value 
                          at_key(reader, path, "rotary_share"), "only position: rope rotates");
 }
 
+static bool has_kind(const struct tsim_model *m, enum tsim_mixing kind) {
+    for (size_t i = 0; i < m->n_pattern; i++)
+        if (m->pattern[i].kind == kind)
+            return true;
+    return false;
+}
+
 static void finish_mamba(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                          struct tsim_model *m) {
     struct tsim_mamba *a = &m->mamba;
     bool is_there = false;
     for (size_t i = 0; i < m->n_pattern; i++) {
-        is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA;
+        is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA || m->pattern[i].kind == TSIM_MIXING_BESIDE;
         if (m->pattern[i].kind == TSIM_MIXING_NONE && m->pattern[i].feed_forward == TSIM_FOLLOWING_NONE)
             tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "pattern"),
                              at_key(reader, path, "pattern"),
@@ -433,9 +457,7 @@ static void finish_mamba(struct tsim_reader *reader, const struct tsim_value *ma
 static void finish_mamba1(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                           struct tsim_model *m) {
     struct tsim_mamba1 *a = &m->mamba1;
-    bool is_there = false;
-    for (size_t i = 0; i < m->n_pattern; i++)
-        is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA1;
+    bool is_there = has_kind(m, TSIM_MIXING_MAMBA1);
     if (is_there != (a->width > 0))
         tsim_diag_hint(
             tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba1"),
@@ -452,9 +474,7 @@ static void finish_mamba1(struct tsim_reader *reader, const struct tsim_value *m
 static void finish_delta(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                          struct tsim_model *m) {
     struct tsim_delta *a = &m->delta;
-    bool is_there = false;
-    for (size_t i = 0; i < m->n_pattern; i++)
-        is_there |= m->pattern[i].kind == TSIM_MIXING_DELTA;
+    bool is_there = has_kind(m, TSIM_MIXING_DELTA);
     if (is_there != (a->value_heads > 0))
         tsim_diag_hint(
             tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "delta"),
@@ -479,9 +499,7 @@ static void finish_delta(struct tsim_reader *reader, const struct tsim_value *ma
 
 static void finish_short_convolution(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                                      struct tsim_model *m) {
-    bool is_there = false;
-    for (size_t i = 0; i < m->n_pattern; i++)
-        is_there |= m->pattern[i].kind == TSIM_MIXING_SHORT;
+    bool is_there = has_kind(m, TSIM_MIXING_SHORT);
     if (is_there != (m->short_convolution.kernel > 0))
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "short_convolution"),
                                         at_key(reader, path, "short_convolution"), "%s",
@@ -490,12 +508,27 @@ static void finish_short_convolution(struct tsim_reader *reader, const struct ts
                        "short_convolution: {kernel: 3} and {kind: short-convolution} in the pattern");
 }
 
+/* Sizes that are not said are those of attention. */
+static void finish_lightning(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                             struct tsim_model *m) {
+    struct tsim_lightning *a = &m->lightning;
+    if (!has_kind(m, TSIM_MIXING_LIGHTNING)) {
+        if (a->heads > 0)
+            tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "lightning"),
+                                            at_key(reader, path, "lightning"), "no layer is of kind lightning"),
+                           "{kind: lightning} in the pattern");
+        *a = (struct tsim_lightning){0};
+        return;
+    }
+    a->heads = a->heads ? a->heads : m->heads;
+    a->head_dim = a->head_dim ? a->head_dim : m->head_dim;
+    a->chunk = a->chunk ? a->chunk : 256;
+}
+
 static void finish_index(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                          struct tsim_model *m) {
     struct tsim_index *a = &m->index;
-    bool is_there = false;
-    for (size_t i = 0; i < m->n_pattern; i++)
-        is_there |= m->pattern[i].kind == TSIM_MIXING_SPARSE;
+    bool is_there = has_kind(m, TSIM_MIXING_SPARSE);
     if (is_there != (a->heads > 0))
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "index"),
                                         at_key(reader, path, "index"), "%s",
@@ -927,6 +960,7 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     finish_mamba1(reader, mapping, path, model);
     finish_delta(reader, mapping, path, model);
     finish_short_convolution(reader, mapping, path, model);
+    finish_lightning(reader, mapping, path, model);
     finish_index(reader, mapping, path, model);
     finish_diffusion(reader, mapping, path, model);
     finish_tower(reader, mapping, path, model);

@@ -30,11 +30,9 @@ static const struct {
     {"gemma3n|gemma3n_text", "embeddings of every layer and several residual streams (AltUp)"},
     {"gemma4|gemma4_text", "embeddings of every layer and heads of two widths"},
     {"deepseek_v4", "attention to compressed tokens and several residual streams (hyper-connections)"},
-    {"falcon_h1|hymba", "layers with attention and Mamba side by side"},
+    {"hymba", "layers with attention and Mamba-1 side by side, and keys that layers share"},
     {"zamba|zamba2", "attention blocks that layers share"},
     {"longcat_flash", "two blocks of attention beside the experts of a layer, and experts that do nothing"},
-    {"minimax|minimax_text_01|minimax_m1", "lightning attention, which is linear"},
-    {"bailing_moe_linear|bailing_hybrid", "lightning attention, which is linear"},
     {"olmo_hybrid", "a gated delta rule with norms behind the blocks"},
     {"mimo_v2_flash|step3p5", "layers whose heads differ in number or width"},
     {"step3_text|step3_vl", "attention by multi-matrix factorization"},
@@ -211,17 +209,20 @@ static void read_layer_types(struct tsim_hf_reading *r, const struct tsim_value 
                  {"mamba", TSIM_MIXING_MAMBA},
                  {"conv", TSIM_MIXING_SHORT}};
     const size_t n_words = sizeof WORDS / sizeof WORDS[0];
+    const bool is_lightning = r->model.lightning.heads > 0;
     bool was_approximated = false;
     for (size_t i = 0; i < layers->n_items && i < (size_t)r->model.layers; i++) {
         const struct tsim_value *item = layers->items[i];
         size_t word = 0;
         while (word < n_words && !tsim_value_is_text(item, WORDS[word].word))
             word++;
-        if ((WORDS[word % n_words].kind == TSIM_MIXING_DELTA && r->model.delta.value_heads == 0) ||
+        if ((WORDS[word % n_words].kind == TSIM_MIXING_DELTA && r->model.delta.value_heads == 0 && !is_lightning) ||
             (WORDS[word % n_words].kind == TSIM_MIXING_MAMBA && r->model.mamba.heads == 0) ||
             (WORDS[word % n_words].kind == TSIM_MIXING_SHORT && r->model.short_convolution.kernel == 0))
             word = n_words; /* its family has no such layers */
         kinds[i] = word < n_words ? WORDS[word].kind : TSIM_MIXING_ATTENTION;
+        if (kinds[i] == TSIM_MIXING_DELTA && is_lightning)
+            kinds[i] = TSIM_MIXING_LIGHTNING;
         if (word < n_words || tsim_import_ignores(r->input, "layer_types"))
             continue;
         if (r->input->approximates) {
@@ -264,32 +265,53 @@ static void guess_layer_types(struct tsim_hf_reading *r, enum tsim_mixing *kinds
             kinds[i] = tsim_value_is_text(rope->items[i], "0") ? TSIM_MIXING_ATTENTION : TSIM_MIXING_WINDOW;
 }
 
-/* Returns the shortest beginning that repeats itself. */
-static int64_t period_of(const enum tsim_mixing *kinds, int64_t layers) {
-    for (int64_t period = 1; period < layers; period++) {
-        int64_t i = period;
-        while (i < layers && kinds[i] == kinds[i - period])
-            i++;
-        if (i == layers)
-            return period;
+static bool are_alike(struct tsim_layer_entry a, struct tsim_layer_entry b) {
+    return a.kind == b.kind && a.feed_forward == b.feed_forward;
+}
+
+/* Says a pattern that has an entry for each layer in few words: its shortest beginning that repeats itself, with one
+ * entry for layers alike in a row. */
+static void shorten_pattern(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_layer_entry *each = m->pattern;
+    int64_t n = m->layers, alike = 0;
+    if (m->n_pattern != (size_t)n || m->pattern_length != n)
+        return;
+    int64_t *ends = TSIM_NEW_ARRAY(r->arena, (size_t)n, int64_t); /* how much of the end up to here is a beginning */
+    for (int64_t i = 1; i < n; i++) {
+        while (alike > 0 && !are_alike(each[i], each[alike]))
+            alike = ends[alike - 1];
+        alike += are_alike(each[i], each[alike]);
+        ends[i] = alike;
     }
-    return layers;
+    const int64_t period = n - alike;
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)period, struct tsim_layer_entry);
+    m->n_pattern = 0;
+    for (int64_t i = 0; i < period; i++) {
+        if (i == 0 || !are_alike(each[i], each[i - 1])) {
+            entries[m->n_pattern] = each[i];
+            entries[m->n_pattern++].count = 0;
+        }
+        entries[m->n_pattern - 1].count++;
+    }
+    m->pattern = entries;
+    m->pattern_length = period;
 }
 
 /* The pattern of a model, unless all of its layers are of one kind. */
 static void set_pattern(struct tsim_hf_reading *r, const enum tsim_mixing *kinds) {
     struct tsim_model *m = &r->model;
-    int64_t period = period_of(kinds, m->layers);
-    if (period == 1)
-        return;
-    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)period, struct tsim_layer_entry);
-    for (int64_t i = 0; i < period; i++) {
-        if (i == 0 || entries[m->n_pattern - 1].kind != kinds[i])
-            entries[m->n_pattern++] = (struct tsim_layer_entry){.kind = kinds[i]};
-        entries[m->n_pattern - 1].count++;
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)m->layers, struct tsim_layer_entry);
+    bool differ = false;
+    for (int64_t i = 0; i < m->layers; i++) {
+        entries[i] = (struct tsim_layer_entry){.kind = kinds[i], .count = 1};
+        differ |= kinds[i] != kinds[0];
     }
+    if (!differ)
+        return;
     m->pattern = entries;
-    m->pattern_length = period;
+    m->n_pattern = (size_t)m->layers;
+    m->pattern_length = m->layers;
 }
 
 /* Puts a window if it is shorter than the longest sequence and some layers have it. */
@@ -306,7 +328,7 @@ static void read_layers(struct tsim_hf_reading *r) {
         read_layer_types(r, types, kinds);
     else
         guess_layer_types(r, kinds);
-    if (m->delta.value_heads > 0 || m->mamba.heads > 0 || m->short_convolution.kernel > 0) {
+    if (m->delta.value_heads > 0 || m->mamba.heads > 0 || m->short_convolution.kernel > 0 || m->lightning.heads > 0) {
         set_pattern(r, kinds);
         if (m->n_pattern == 0) /* all layers attend: sizes of the others count for nothing */
             m->mamba.heads = 0;
@@ -400,6 +422,8 @@ static void put_windows(struct tsim_hf_reading *r, const char **text) {
                                             [TSIM_MIXING_MAMBA] = "mamba2",
                                             [TSIM_MIXING_DELTA] = "gated-delta",
                                             [TSIM_MIXING_SHORT] = "short-convolution",
+                                            [TSIM_MIXING_LIGHTNING] = "lightning",
+                                            [TSIM_MIXING_BESIDE] = "attention-beside-mamba2",
                                             [TSIM_MIXING_SPARSE] = "sparse",
                                             [TSIM_MIXING_MAMBA1] = "mamba1",
                                             [TSIM_MIXING_NONE] = "none"};
@@ -459,14 +483,20 @@ static void put_rest(struct tsim_hf_reading *r, const char **text) {
         *text =
             tsim_arena_printf(r->arena, "%sshort_convolution: {kernel: %lld%s}\n", *text,
                               (long long)m->short_convolution.kernel, m->short_convolution.bias ? ", bias: true" : "");
+    if (m->lightning.heads > 0)
+        *text = tsim_arena_printf(r->arena, "%slightning: {heads: %lld, head_dim: %lld, chunk: %lld%s}\n", *text,
+                                  (long long)m->lightning.heads, (long long)m->lightning.head_dim,
+                                  (long long)m->lightning.chunk, m->lightning.rotary ? ", rotary: true" : "");
     if (m->index.heads > 0)
         *text = tsim_arena_printf(r->arena, "%sindex: {heads: %lld, head_dim: %lld, tokens: %lld}\n", *text,
                                   (long long)m->index.heads, (long long)m->index.head_dim, (long long)m->index.tokens);
     if (m->mamba.heads > 0)
         *text = tsim_arena_printf(
-            r->arena, "%smamba: {heads: %lld, head_dim: %lld, state: %lld, groups: %lld, kernel: %lld, chunk: %lld}\n",
-            *text, (long long)m->mamba.heads, (long long)m->mamba.head_dim, (long long)m->mamba.state,
-            (long long)m->mamba.groups, (long long)m->mamba.kernel, (long long)m->mamba.chunk);
+            r->arena,
+            "%smamba: {heads: %lld, head_dim: %lld, state: %lld, groups: %lld, kernel: %lld, chunk: %lld%s}\n", *text,
+            (long long)m->mamba.heads, (long long)m->mamba.head_dim, (long long)m->mamba.state,
+            (long long)m->mamba.groups, (long long)m->mamba.kernel, (long long)m->mamba.chunk,
+            m->mamba.plain_gate ? ", plain_gate: true" : "");
     if (m->mamba1.width > 0)
         *text = tsim_arena_printf(r->arena, "%smamba1: {width: %lld, state: %lld, step_rank: %lld, kernel: %lld%s}\n",
                                   *text, (long long)m->mamba1.width, (long long)m->mamba1.state,
@@ -535,8 +565,10 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
     read_sizes(&r);
     if (r.status == TSIM_OK)
         check_heads(&r);
-    if (r.status == TSIM_OK)
+    if (r.status == TSIM_OK) {
         read_layers(&r);
+        shorten_pattern(&r);
+    }
     if (r.status == TSIM_OK && r.around)
         tsim_hf_add_tower(&r);
     add_notes(&r);

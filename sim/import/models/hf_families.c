@@ -88,17 +88,23 @@ static void finish_qwen3_next(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "attention_bias", "a model file cannot express gated attention with biases");
 }
 
-static void finish_deepseek(struct tsim_hf_reading *r) {
+/* Sizes of attention by way of latent vectors. */
+static void read_latent(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
-    struct tsim_experts *e = &m->experts;
-    const struct tsim_value *method = tsim_hf_find(r, "topk_method");
-    bool is_v3 = strcmp(r->type, "deepseek_v2") != 0;
     m->head_dim = tsim_hf_required(r, "v_head_dim", 1000000);
     m->latent = (struct tsim_latent){.kv_rank = tsim_hf_required(r, "kv_lora_rank", 1000000),
                                      .query_rank = tsim_hf_number(r, "q_lora_rank", 0, 1000000, 0),
                                      .rope_dim = tsim_hf_required(r, "qk_rope_head_dim", 1000000)};
     if (tsim_hf_required(r, "qk_nope_head_dim", 1000000) != m->head_dim)
         m->latent.nope_dim = tsim_hf_required(r, "qk_nope_head_dim", 1000000);
+}
+
+static void finish_deepseek(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    struct tsim_experts *e = &m->experts;
+    const struct tsim_value *method = tsim_hf_find(r, "topk_method");
+    bool is_v3 = strcmp(r->type, "deepseek_v2") != 0;
+    read_latent(r);
     if (tsim_hf_flag(r, "attention_bias", false))
         tsim_hf_refuse(r, "attention_bias", "a model file cannot express latent attention with biases");
     read_experts(r, "n_routed_experts");
@@ -183,7 +189,49 @@ static void finish_minimax(struct tsim_hf_reading *r) {
     r->model.wide_qk_norm = tsim_hf_flag(r, "use_qk_norm", false);
     tsim_hf_find(r, "qk_norm_type");
     if (same_number(r, "attn_type_list", 1) != 1)
-        tsim_hf_refuse(r, "attn_type_list", "not 1 throughout: other layers are lightning attention, which is linear");
+        tsim_hf_refuse(r, "attn_type_list", "not 1 throughout: no released MiniMax-M2 has other layers");
+}
+
+/* Marks keys that change no size and no time here as read. */
+static void pass_over(const struct tsim_hf_reading *r, const char *const *keys, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        tsim_hf_find(r, keys[i]);
+}
+#define PASS_OVER(r, ...)                                                                                              \
+    pass_over((r), (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/* A number for each layer says whether it attends (1) or is linear (0). */
+static void put_numbers(struct tsim_hf_reading *r, const struct tsim_value *list, enum tsim_mixing linear) {
+    struct tsim_model *m = &r->model;
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, list->n_items, struct tsim_layer_entry);
+    for (size_t i = 0; i < list->n_items; i++)
+        entries[i] = (struct tsim_layer_entry){
+            .kind = tsim_value_is_text(list->items[i], "0") ? linear : TSIM_MIXING_ATTENTION, .count = 1};
+    m->pattern = entries;
+    m->n_pattern = list->n_items;
+    m->pattern_length = (int64_t)list->n_items;
+}
+
+/* MiniMax-01 and M1: seven layers in eight are lightning attention, said by layer_types or, before it, attn_type_list. */
+static void finish_minimax01(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *list = tsim_hf_find(r, "attn_type_list");
+    read_experts(r, "num_local_experts");
+    m->lightning = (struct tsim_lightning){.heads = m->heads,
+                                           .head_dim = m->head_dim ? m->head_dim : m->hidden / m->heads,
+                                           .chunk = tsim_hf_number(r, "block_size", 1, 100000, 256)};
+    int64_t rotated = tsim_hf_number(r, "rotary_dim", 1, 1000000, m->lightning.head_dim);
+    m->rotary_frac = rotated < m->lightning.head_dim ? (double)rotated / (double)m->lightning.head_dim : 0;
+    if (tsim_hf_number(r, "shared_intermediate_size", 0, 10000000, 0) > 0)
+        tsim_hf_refuse(r, "shared_intermediate_size", "a shared expert, which no released MiniMax has");
+    if (list && list->kind == TSIM_VALUE_SEQUENCE && list->n_items == (size_t)m->layers)
+        put_numbers(r, list, TSIM_MIXING_LIGHTNING);
+    else if (list || !tsim_hf_find(r, "layer_types"))
+        tsim_hf_refuse(r, "attn_type_list", "no number for each layer: 0 for lightning attention, 1 for attention");
+    PASS_OVER(r, "layernorm_full_attention_alpha", "layernorm_full_attention_beta", "layernorm_linear_attention_alpha",
+              "layernorm_linear_attention_beta", "layernorm_mlp_alpha", "layernorm_mlp_beta", "postnorm",
+              "full_attn_alpha_factor", "full_attn_beta_factor", "linear_attn_alpha_factor", "linear_attn_beta_factor",
+              "mlp_alpha_factor", "mlp_beta_factor", "shared_moe_mode");
 }
 
 static void finish_glm4_moe(struct tsim_hf_reading *r) {
@@ -626,6 +674,34 @@ static void finish_bailing(struct tsim_hf_reading *r) {
         m->rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 1);
 }
 
+/* Ring and Ling with linear attention: the last layer of each group attends, by way of latent vectors from 2.5 on, and so
+ * do those behind the last whole group. */
+static void finish_bailing_linear(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t group = tsim_hf_required(r, "layer_group_size", 100000), n = m->layers;
+    m->qk_norm = true;
+    finish_bailing(r);
+    m->qk_norm = tsim_hf_flag(r, "use_qk_norm", true);
+    if (tsim_hf_find(r, "kv_lora_rank"))
+        read_latent(r);
+    m->lightning = (struct tsim_lightning){.heads = m->heads,
+                                           .head_dim = tsim_hf_number(r, "head_dim", 1, 1000000, m->hidden / m->heads),
+                                           .chunk = 64,
+                                           .rotary = true};
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)n, struct tsim_layer_entry);
+    for (int64_t i = 0; i < n; i++)
+        entries[i] = (struct tsim_layer_entry){
+            .kind = (i + 1) % group == 0 || i >= n / group * group ? TSIM_MIXING_ATTENTION : TSIM_MIXING_LIGHTNING,
+            .count = 1};
+    m->pattern = entries;
+    m->n_pattern = (size_t)n;
+    m->pattern_length = n;
+    if (tsim_hf_flag(r, "linear_silu", false))
+        tsim_hf_note(r, "linear_silu: its pass over queries, keys and values is not modelled.");
+    PASS_OVER(r, "group_norm_size", "linear_scale", "linear_rope", "linear_mode", "linear_cache_dtype",
+              "max_window_layers");
+}
+
 /* Three layers in four are linear attention as in Qwen3-Next; dense blocks, or experts with one that all share. */
 static void finish_qwen3_5(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
@@ -774,11 +850,8 @@ static void finish_mamba(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "use_conv_bias", "a convolution without a bias, which is not modelled");
     if (is_falcon)
         tsim_hf_note(r, "The norms of step sizes and state vectors have no parameters here, and are left out.");
-    static const char *const INITIAL[] = {"expand",   "d_inner",        "d_model",
-                                          "n_layer",  "mixer_rms_eps",  "ssm_cfg",
-                                          "rms_norm", "fused_add_norm", "pad_vocab_size_multiple"};
-    for (size_t i = 0; i < sizeof INITIAL / sizeof INITIAL[0]; i++)
-        tsim_hf_find(r, INITIAL[i]);
+    PASS_OVER(r, "expand", "d_inner", "d_model", "n_layer", "mixer_rms_eps", "ssm_cfg", "rms_norm", "fused_add_norm",
+              "pad_vocab_size_multiple");
 }
 
 /* Layer l has attention if l % period is an offset, and experts by another period and offset. */
@@ -849,6 +922,31 @@ static void finish_bamba(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "attn_layer_indices", "no list of the layers that attend");
 }
 
+/* Falcon-H1: heads of attention and of Mamba-2 side by side in every layer. */
+static void finish_falcon_h1(struct tsim_hf_reading *r) {
+    static const struct tsim_layer_entry ENTRY = {.kind = TSIM_MIXING_BESIDE, .count = 1};
+    static const char *const BIASES[] = {"attention_bias", "mlp_bias", "mamba_proj_bias", "projectors_bias"};
+    struct tsim_model *m = &r->model;
+    read_mamba(r);
+    m->pattern = &ENTRY;
+    m->n_pattern = 1;
+    m->pattern_length = 1;
+    m->mamba.plain_gate = !tsim_hf_flag(r, "mamba_rms_norm", false);
+    int64_t width = m->mamba.heads * m->mamba.head_dim;
+    if (tsim_hf_number(r, "mamba_d_ssm", 1, 10000000, width) != width)
+        tsim_hf_refuse(r, "mamba_d_ssm", "not mamba_n_heads x mamba_d_head");
+    if (tsim_hf_find(r, "attn_layer_indices"))
+        tsim_hf_refuse(r, "attn_layer_indices", "layers without attention, which no released Falcon-H1 has");
+    if (!tsim_hf_flag(r, "mamba_use_mlp", true))
+        tsim_hf_refuse(r, "mamba_use_mlp", "layers without a feed-forward block, which no released Falcon-H1 has");
+    for (size_t i = 0; i < sizeof BIASES / sizeof BIASES[0]; i++)
+        if (tsim_hf_flag(r, BIASES[i], false))
+            tsim_hf_refuse(r, BIASES[i], "biases, which no released Falcon-H1 has");
+    PASS_OVER(r, "mamba_norm_before_gate", "expansion_factor", "mlp_expansion_factor", "attention_in_multiplier",
+              "attention_out_multiplier", "key_multiplier", "lm_head_multiplier", "mlp_multipliers",
+              "ssm_in_multiplier", "ssm_out_multiplier", "ssm_multipliers", "add_bos_token");
+}
+
 /* Granite 4: Mamba-2 or attention in each layer, as layer_types says, then experts with a wide one for all tokens, or
  * that one alone. */
 static void finish_granite_hybrid(struct tsim_hf_reading *r) {
@@ -879,10 +977,8 @@ static void finish_bart(struct tsim_hf_reading *r) {
     if (function && tsim_value_is_text(function, "relu"))
         m->activation = TSIM_ACTIVATION_RELU;
     tsim_hf_find(r, "scale_embedding");
-    static const char *const OF_NORMS[] = {"normalize_before", "normalize_embedding",        "add_final_layer_norm",
-                                           "add_bias_logits",  "static_position_embeddings", "extra_pos_embeddings"};
-    for (size_t i = 0; i < sizeof OF_NORMS / sizeof OF_NORMS[0]; i++)
-        tsim_hf_find(r, OF_NORMS[i]);
+    PASS_OVER(r, "normalize_before", "normalize_embedding", "add_final_layer_norm", "add_bias_logits",
+              "static_position_embeddings", "extra_pos_embeddings");
 }
 
 /* ---- encoders of today ---- */
@@ -908,11 +1004,8 @@ static void finish_modernbert(struct tsim_hf_reading *r) {
     tsim_hf_find(r, "local_attention");
     if (tsim_hf_is_class(r, "*ForMaskedLM"))
         m->other_parameters += h * h + h + (tsim_hf_flag(r, "decoder_bias", true) ? m->vocab : 0);
-    static const char *const OTHERS[] = {"global_rope_theta",         "local_rope_theta",  "decoder_bias",
-                                         "sparse_pred_ignore_index",  "sparse_prediction", "deterministic_flash_attn",
-                                         "initializer_cutoff_factor", "reference_compile"};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
-        tsim_hf_find(r, OTHERS[i]);
+    PASS_OVER(r, "global_rope_theta", "local_rope_theta", "decoder_bias", "sparse_pred_ignore_index",
+              "sparse_prediction", "deterministic_flash_attn", "initializer_cutoff_factor", "reference_compile");
 }
 
 /* A protein's letters are tokens: BERT with a norm before each block, and a regression on the maps of attention. */
@@ -960,22 +1053,9 @@ static void finish_lfm2(struct tsim_hf_reading *r) {
     }
     if (list && list->kind == TSIM_VALUE_SEQUENCE && !tsim_hf_find(r, "layer_types") && m->layers <= 10000)
         put_listed(r, list, 0, TSIM_MIXING_ATTENTION, TSIM_MIXING_SHORT);
-    static const char *const OTHERS[] = {"block_dim",
-                                         "block_ff_dim",
-                                         "block_use_swiglu",
-                                         "block_use_xavier_init",
-                                         "conv_dim",
-                                         "conv_dim_out",
-                                         "conv_use_xavier_init",
-                                         "num_heads",
-                                         "use_pos_enc",
-                                         "block_multiple_of",
-                                         "block_ffn_dim_multiplier",
-                                         "block_auto_adjust_ff_dim",
-                                         "block_mlp_init_scale",
-                                         "block_out_init_scale"};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
-        tsim_hf_find(r, OTHERS[i]);
+    PASS_OVER(r, "block_dim", "block_ff_dim", "block_use_swiglu", "block_use_xavier_init", "conv_dim", "conv_dim_out",
+              "conv_use_xavier_init", "num_heads", "use_pos_enc", "block_multiple_of", "block_ffn_dim_multiplier",
+              "block_auto_adjust_ff_dim", "block_mlp_init_scale", "block_out_init_scale");
 }
 
 /* ---- Kimi Linear ---- */
@@ -986,11 +1066,7 @@ static void finish_kimi_linear(struct tsim_hf_reading *r) {
     struct tsim_experts *e = &m->experts;
     const struct tsim_value *linear = mapping(r, "linear_attn_config"),
                             *list = linear ? tsim_value_find(linear, "kda_layers") : NULL;
-    m->head_dim = tsim_hf_required(r, "v_head_dim", 1000000);
-    m->latent = (struct tsim_latent){.kv_rank = tsim_hf_required(r, "kv_lora_rank", 1000000),
-                                     .query_rank = tsim_hf_number(r, "q_lora_rank", 0, 1000000, 0),
-                                     .rope_dim = tsim_hf_required(r, "qk_rope_head_dim", 1000000),
-                                     .nope_dim = tsim_hf_required(r, "qk_nope_head_dim", 1000000)};
+    read_latent(r);
     int64_t width = number_within(r, linear, "head_dim", 1, 1000000, 128);
     m->delta = (struct tsim_delta){.value_heads = number_within(r, linear, "num_heads", 1, 1000000, m->heads),
                                    .key_heads = number_within(r, linear, "num_heads", 1, 1000000, m->heads),
@@ -1012,10 +1088,8 @@ static void finish_kimi_linear(struct tsim_hf_reading *r) {
     e->first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
     e->every = 1;
     e->router_bias = true;
-    static const char *const OTHERS[] = {"moe_layer_freq", "moe_renormalize", "moe_router_activation_func",
-                                         "num_expert_group", "use_grouped_topk"};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
-        tsim_hf_find(r, OTHERS[i]);
+    PASS_OVER(r, "moe_layer_freq", "moe_renormalize", "moe_router_activation_func", "num_expert_group",
+              "use_grouped_topk");
 }
 
 /* ---- Trinity ---- */
@@ -1028,17 +1102,8 @@ static void finish_afmoe(struct tsim_hf_reading *r) {
     e->shared = tsim_hf_number(r, "num_shared_experts", 0, 100000, 0);
     e->first = tsim_hf_number(r, "num_dense_layers", 0, 100000, 0);
     e->router_bias = true;
-    static const char *const OTHERS[] = {"global_attn_every_n_layers",
-                                         "load_balance_coeff",
-                                         "mup_enabled",
-                                         "num_expert_groups",
-                                         "num_limited_groups",
-                                         "route_norm",
-                                         "route_scale",
-                                         "score_func",
-                                         "use_grouped_mm"};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
-        tsim_hf_find(r, OTHERS[i]);
+    PASS_OVER(r, "global_attn_every_n_layers", "load_balance_coeff", "mup_enabled", "num_expert_groups",
+              "num_limited_groups", "route_norm", "route_scale", "score_func", "use_grouped_mm");
 }
 
 /* ---- architectures ---- */
@@ -1415,6 +1480,16 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .finish = finish_apertus},
     {.types = "granitemoehybrid", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_granite_hybrid},
     {.types = "bamba", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_bamba},
+    {.types = "falcon_h1", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_falcon_h1},
+    {.types = "minimax|minimax_text_01|minimax_m1|MiniMaxText01|MiniMaxM1",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_minimax01},
+    {.types = "bailing_moe_linear|bailing_hybrid|bailing_moe_v2_5",
+     GROUPED_NAMES,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_bailing_linear},
     {.types = "mamba2",
      .hidden = "hidden_size",
      .layers = "num_hidden_layers",

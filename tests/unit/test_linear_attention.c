@@ -1,0 +1,104 @@
+/* Lightning attention, and heads of attention and Mamba-2 side by side: operators against multiplications counted by hand,
+ * collectives that two mixers share, and what generation caches. */
+#include "config/catalogue_load.h"
+#include "model/kept.h"
+#include "model/model.h"
+#include "support/arena_rig.h"
+#include "support/example.h"
+#include "support/operator_list.h"
+
+static struct example x;
+
+static void begin(const char *id, int64_t tensor) {
+    const struct tsim_model *model = NULL;
+    ck_assert_int_eq(tsim_catalogue_load_model(&arena, id, &model, &diags), TSIM_OK);
+    example_init(&x);
+    x.model = *model;
+    x.scenario.training.sequence_length = 4096;
+    x.scenario.training.micro_batch_size = 1;
+    x.scenario.parallelism.tensor = tensor;
+    x.scenario.parallelism.sequence = tensor > 1;
+    example_finish(&x);
+}
+
+static double forward(enum tsim_part part) {
+    struct tsim_op_list list;
+    tsim_operators_forward(&x.scenario, part, 0, &list);
+    return sum_flops(&list);
+}
+
+static double backward(enum tsim_part part) {
+    struct tsim_op_list list;
+    tsim_operators_backward(&x.scenario, part, 0, &list);
+    return sum_flops(&list);
+}
+
+/* MiniMax-Text-01: h 6,144, 64 heads of 128, chunks of 256. A token has h x 4 w + w x h multiplications of products, and
+ * for each head 2 C d of scores and values and 2 d d of outputs and states; backward has two of each. */
+START_TEST(lightning) {
+    const double h = 6144, w = 8192, d = 128, heads = 64, chunk = 256;
+    const double core = heads * (2 * chunk * d + 2 * d * d), macs = 5 * h * w + core;
+    begin("minimax-text-01", 1);
+    ck_assert_double_eq(forward(TSIM_PART_LIGHTNING), 2 * 4096 * macs);
+    ck_assert_double_eq(backward(TSIM_PART_LIGHTNING), 4 * 4096 * macs);
+    struct tsim_layer_flops flops = tsim_layer_forward_flops(&x.model, TSIM_PART_LIGHTNING, 4096, 4096);
+    ck_assert_double_eq(flops.products, 2 * (5 * h * w + w)); /* and a norm over all heads */
+    ck_assert_double_eq(flops.core, 2 * core);
+    /* Ten layers meet all tokens, 2 x 2 x 64 x 128 FLOPs each, and seventy the state. */
+    struct tsim_layer_flops all = tsim_model_forward_flops_per_token(&x.model, 4096, 4096);
+    ck_assert_double_eq(all.core, 10 * 4 * heads * d * 4096 + 70 * 2 * core);
+    const double whole = forward(TSIM_PART_LIGHTNING);
+    begin("minimax-text-01", 8);
+    ck_assert_double_eq(8 * forward(TSIM_PART_LIGHTNING), whole);
+}
+END_TEST
+
+/* The state stays as it is, however many tokens are cached: 64 x 128 x 128 numbers of fp32. */
+START_TEST(states) {
+    begin("minimax-text-01", 1);
+    x.scenario.cached_tokens = 1000;
+    ck_assert_double_eq(tsim_layer_cache_bytes(&x.scenario, TSIM_PART_LIGHTNING), 64 * 128 * 128 * 4);
+    x.scenario.cached_tokens = 5000;
+    ck_assert_double_eq(tsim_layer_cache_bytes(&x.scenario, TSIM_PART_LIGHTNING), 64 * 128 * 128 * 4);
+    begin("falcon-h1-tiny-90m", 1);
+    const double state = tsim_layer_cache_bytes(&x.scenario, TSIM_PART_MAMBA);
+    x.scenario.cached_tokens = 5000; /* behind the 4,096 of this pass: keys and values of 2 heads of 64 */
+    ck_assert_double_eq(tsim_layer_cache_bytes(&x.scenario, TSIM_PART_BESIDE), state + 9096 * 2 * 2 * 64 * 2.0);
+}
+END_TEST
+
+/* Both kinds of heads do what they do alone. One norm, one gather and one reduction serve both, each way. */
+START_TEST(side_by_side) {
+    struct tsim_op_list list;
+    begin("falcon-h1-tiny-90m", 1);
+    ck_assert_int_eq(tsim_model_layer(&x.model, 0), TSIM_PART_BESIDE_LAYER);
+    ck_assert_double_eq(forward(TSIM_PART_BESIDE), forward(TSIM_PART_ATTENTION) + forward(TSIM_PART_MAMBA));
+    ck_assert_double_eq(backward(TSIM_PART_BESIDE), backward(TSIM_PART_ATTENTION) + backward(TSIM_PART_MAMBA));
+    struct tsim_layer_parameters both = tsim_layer_count(&x.model, TSIM_PART_BESIDE),
+                                 attention = tsim_layer_count(&x.model, TSIM_PART_ATTENTION),
+                                 mamba = tsim_layer_count(&x.model, TSIM_PART_MAMBA);
+    ck_assert_double_eq(both.attention, attention.attention + mamba.attention);
+    ck_assert_double_eq(both.norms, attention.norms);
+    begin("falcon-h1-tiny-90m", 2);
+    const double stream = 4096 * 512 * 2;
+    tsim_operators_forward(&x.scenario, TSIM_PART_BESIDE, 0, &list);
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), stream);
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), stream);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BESIDE, 0, &list); /* gradients, and the input for weights */
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2 * stream);
+    ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), stream);
+}
+END_TEST
+
+static Suite *linear_attention_suite(void) {
+    Suite *suite = suite_create("linear attention");
+    TCase *tc = tcase_create("linear attention");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, lightning);
+    tcase_add_test(tc, states);
+    tcase_add_test(tc, side_by_side);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TSIM_TEST_MAIN(linear_attention_suite)
