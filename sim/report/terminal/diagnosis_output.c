@@ -134,6 +134,22 @@ static void print_bars(struct tsim_arena *arena, const struct tsim_diagnosis_out
     tsim_text_table_print(&table, style, out);
 }
 
+/* Says why a job may be faster than its file allows, when it executes `executed_frac` of the peak. */
+static const char *too_fast_text(struct tsim_arena *arena, const struct tsim_diagnosis *d, double executed_frac) {
+    const struct tsim_scenario *sc = d->scenario;
+    const double most_frac = sc->cluster.node->accelerator->matrix_sustained_frac[sc->training.precision];
+    char executed[64], most[64];
+    if (executed_frac <= most_frac)
+        return "Look first whether the file names the machine, the number of accelerators, the batch and the precision "
+               "of the "
+               "measured job.";
+    return tsim_arena_printf(
+        arena,
+        "The measured job would execute %s of the peak, more than the %s that long products reach: its "
+        "machine, its number of accelerators, its batch or its model is not the one of the file.",
+        tsim_percent_text(executed_frac, executed, sizeof executed), tsim_percent_text(most_frac, most, sizeof most));
+}
+
 /* Says how far the measurement is from the prediction. */
 static void print_gap(struct tsim_arena *arena, const struct tsim_diagnosis *d, const struct tsim_style *style,
                       FILE *out) {
@@ -150,10 +166,8 @@ static void print_gap(struct tsim_arena *arena, const struct tsim_diagnosis *d, 
     tsim_text_wrap(out, style, 0,
                    tsim_arena_printf(arena, "The step takes %.1f %% %s than predicted%s.", 100 * fabs(ratio - 1),
                                      ratio > 1 ? "longer" : "less", interval));
-    if (d->bars[0].mfu > 1)
-        tsim_text_wrap(
-            out, style, 0,
-            "A job cannot do more than the peak: its machine or its model is not the one that the file names.");
+    if (ratio < 1 && !d->is_inside)
+        tsim_text_wrap(out, style, 0, too_fast_text(arena, d, d->prediction.result.step.throughput.hfu / ratio));
 }
 
 static void print_verdict(struct tsim_arena *arena, const struct tsim_diagnosis *d, const struct tsim_style *style,
