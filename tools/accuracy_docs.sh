@@ -188,6 +188,9 @@ TEXT
 
 Expect the first line for a machine, a framework or a kind of model that is new to tsim, and the second for those that it has been compared
 with. Where a run of the second line was far off, its recipe was read again and what was missing was built, so this line is optimistic.
+TEXT
+  awk -F, '$2 == "blind" && $3 == "all" {printf "The intervals of the first line are those of that time. Made as they are today, without the runs of the same source, they hold **%.0f %%** of them.\n", 100 * $5}' hardware/calibration/held-intervals.csv
+  cat <<'TEXT'
 [Method](method.md) says how runs are predicted blind and how intervals are made, [errors](errors.md) has tables by source, software and
 cause, and [history](history.md) tells what was learnt from each source.
 
@@ -200,7 +203,7 @@ build/tsim validate scenarios/published/*.yaml
 ## By kind of model
 TEXT
   side_by_side 'kind of model' 'kind == "cnn" ? "convolutional" : kind == "dlrm" ? "recommendation" : kind' \
-    'model == "cnn" ? "convolutional" : model == "dlrm" ? "recommendation" : model == "dense" ? "dense transformer" : model == "experts" ? "mixture of experts" : model'
+    'model == "cnn" ? "convolutional" : model == "dlrm" ? "recommendation" : model == "dense" ? "dense transformer" : model == "experts" ? "mixture of experts" : model == "adapters" ? "with adapters" : model'
   printf '\n## By machine\n'
   side_by_side accelerator accelerator accelerator
   cat <<'TEXT'

@@ -31,6 +31,8 @@ def kind(scenario):
     model = scenario["model"]
     if model["kind"] != "transformer":
         return model["kind"]
+    if scenario["training"].get("adapter", {}).get("kind", "none") != "none":
+        return "with adapters"
     return "mixture of experts" if model.get("experts", {}).get("count", 0) > 1 else "dense transformer"
 
 

@@ -12,7 +12,7 @@ static const double SAME_TIME = 0.003;      /* difference of logarithms: tables 
 static const double SAME_PARAMETERS = 0.02; /* likewise; a machine may have got a name of its own since */
 static const double LEAST_END = 0.5;        /* standard deviations */
 static const double MOST_INSIDE = 0.949, NARROWER = 0.99;
-static const double LEAST_INSIDE = 0.85, UNLIKELY = 0.1, LEAST_HOLDING = 0.85;
+static const double LEAST_INSIDE = 0.85, UNLIKELY = 0.1;
 
 static const char *const NAMES[TSIM_N_LEFT_OUT] = {"source", "accelerator", "blind"};
 
@@ -84,6 +84,7 @@ struct tsim_residuals tsim_first_errors(struct tsim_arena *arena, const struct t
     for (size_t i = 0; i < measured->n; i++) {
         const struct tsim_residual *first = NULL;
         rows[i] = measured->rows[i];
+        rows[i].is_first = blind->n == 0;
         for (size_t k = 0; k < blind->n; k++)
             if (is_same_run(&measured->rows[i], &blind->rows[k])) {
                 is_there[k] = true;
@@ -92,11 +93,14 @@ struct tsim_residuals tsim_first_errors(struct tsim_arena *arena, const struct t
         if (first) {
             rows[i].traits = first->traits;
             rows[i].log_ratio = first->log_ratio;
+            rows[i].is_first = true;
         }
     }
     for (size_t k = 0; k < blind->n; k++)
-        if (!is_there[k])
-            rows[n++] = blind->rows[k];
+        if (!is_there[k]) {
+            rows[n] = blind->rows[k];
+            rows[n++].is_first = true;
+        }
     return (struct tsim_residuals){rows, n};
 }
 
@@ -179,7 +183,7 @@ static double weighted_quantile(const struct weighted *sorted, size_t n, double 
 static size_t add_values(const struct judged_runs *all, enum tsim_error_class class, struct weighted *values,
                          size_t n) {
     for (size_t i = 0; i < all->n; i++)
-        if (all->runs[i].class == class && all->runs[i].error.sd > 0)
+        if (all->runs[i].class == class && all->runs[i].row->is_first && all->runs[i].error.sd > 0)
             values[n++] = (struct weighted){
                 (all->runs[i].row->log_ratio - all->runs[i].error.mean) / all->runs[i].error.sd, all->runs[i].weight};
     return n;
@@ -215,27 +219,6 @@ static bool looks_right(int32_t n, int32_t n_inside) {
     return n_inside >= LEAST_INSIDE * n || chance_of_outside(n, n - n_inside) > UNLIKELY * (1 + 1e-9);
 }
 
-/* Returns the share of the groups that hold. */
-static double holding_of(const struct judged_runs *all, const struct tsim_error_sizes *sizes) {
-    double n_groups = 0, n_hold = 0;
-    for (size_t i = 0, end; i < all->n; i = end) {
-        int32_t n_inside = 0;
-        end = end_of_group(all, i);
-        for (size_t k = i; k < end; k++)
-            n_inside += is_inside(all->runs[k].row, tsim_interval_of(&all->runs[k].error, sizes, all->runs[k].class));
-        n_groups++;
-        n_hold += looks_right((int32_t)(end - i), n_inside);
-    }
-    return n_groups > 0 ? n_hold / n_groups : 1;
-}
-
-static void widen(struct tsim_error_sizes *sizes, double times) {
-    for (int class = 0; class < TSIM_N_ERROR_CLASSES; class ++) {
-        sizes->low[class] *= times;
-        sizes->high[class] *= times;
-    }
-}
-
 void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *measured,
                         const struct tsim_residuals *blind, struct tsim_error_sizes *sizes) {
     const struct tsim_residuals first = tsim_first_errors(arena, measured, blind);
@@ -260,14 +243,6 @@ void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *m
             break;
         sizes->low[TSIM_ERROR_DENSE] *= NARROWER;
         sizes->high[TSIM_ERROR_DENSE] *= NARROWER;
-    }
-    for (int step = 0; step < MOST_STEPS && holding_of(&parts[TSIM_LEFT_OUT_SOURCE], sizes) < LEAST_HOLDING; step++) {
-        struct tsim_error_sizes wider = *sizes;
-        widen(&wider, 1 / NARROWER);
-        if (inside_of(&parts[TSIM_LEFT_OUT_SOURCE], &wider) > MOST_INSIDE ||
-            inside_of(&parts[TSIM_LEFT_OUT_ACCELERATOR], &wider) > MOST_INSIDE)
-            break;
-        *sizes = wider;
     }
 }
 

@@ -13,6 +13,9 @@
 /* Sizes before anything is known. The run's counts as much as so many runs. */
 static const double FIRST_SIZE = 0.05, FIRST_RUN_SIZE = 0.04, RUN_WEIGHT = 4;
 
+/* Degrees of freedom of a run's own error. */
+static const double FREEDOM = 4;
+
 /* The common variance counts as much as so many sources on a machine, and so many runs in a cell. */
 static const double MACHINE_WEIGHT = 4, CELL_WEIGHT = 8;
 
@@ -52,6 +55,7 @@ struct effect {
     enum tsim_error_class class;
     int32_t group; /* of a source: its machine; else -1 */
     int32_t n_runs;
+    bool is_first; /* one of its runs counts with its first error */
 };
 
 struct term { /* an addend of a run's sum */
@@ -140,6 +144,7 @@ struct equation { /* a measured run's */
     enum tsim_error_class class;
     int32_t cell;
     double weight;
+    double trust; /* below 1: the run is further off than a normal one would be */
 };
 
 struct grouped { /* runs of a cell, or sources on a machine: their variance differs from the common one */
@@ -202,7 +207,7 @@ static void add_equation(struct tsim_error_model *m, const struct tsim_residual 
     struct equation *e = &m->equations[m->n_equations++];
     struct terms terms;
     terms_of(&row->traits, row->source, &terms);
-    *e = (struct equation){.row = row, .n = terms.n, .class = tsim_error_class_of(&row->traits)};
+    *e = (struct equation){.row = row, .n = terms.n, .trust = 1, .class = tsim_error_class_of(&row->traits)};
     e->cell = group_of(m->cells, &m->n_cells, terms.cell);
     int32_t machine = group_of(m->machines, &m->n_machines, terms.machine);
     for (int i = 0; i < terms.n; i++) {
@@ -215,6 +220,7 @@ static void add_equation(struct tsim_error_model *m, const struct tsim_residual 
             *slot = ++m->n_effects;
         }
         m->effects[*slot - 1].n_runs++;
+        m->effects[*slot - 1].is_first |= row->is_first;
         e->entries[i] = (struct entry){*slot - 1, terms.item[i].times};
     }
     m->most_accelerators = fmax(m->most_accelerators, row->traits.n_accelerators);
@@ -320,7 +326,7 @@ static void solve(struct tsim_error_model *m) {
     for (int32_t i = 0; i < m->n_equations; i++) {
         struct equation *e = &m->equations[i];
         double run = m->sizes->run[e->class];
-        e->weight = 1 / (run * run * m->cells[e->cell].times);
+        e->weight = e->trust / (run * run * m->cells[e->cell].times);
         for (int k = 0; k < e->n; k++) {
             double weighted = e->weight * e->entries[k].times;
             m->solution[e->entries[k].at] += weighted * e->row->log_ratio;
@@ -370,8 +376,8 @@ static void share_out(struct grouped *groups, int32_t n, double weight) {
     }
 }
 
-/* Sets how the variances of machines and cells differ from the common ones, from the errors that the solution
- * leaves. */
+/* Sets how the variances of machines and cells differ from the common ones, and how much a run is trusted, from the
+ * errors that the solution leaves. */
 static void compare_groups(struct tsim_error_model *m, double *x) {
     for (int32_t i = 0; i < m->n_effects; i++) {
         if (m->effects[i].part != TSIM_ERROR_SOURCE)
@@ -381,9 +387,10 @@ static void compare_groups(struct tsim_error_model *m, double *x) {
         m->machines[m->effects[i].group].n++;
     }
     for (int32_t i = 0; i < m->n_equations; i++) {
-        const struct equation *e = &m->equations[i];
-        double error = left_over(m, e) / m->sizes->run[e->class];
-        m->cells[e->cell].sum += error * error;
+        struct equation *e = &m->equations[i];
+        double error = left_over(m, e) / m->sizes->run[e->class], square = error * error;
+        e->trust = (FREEDOM + 1) / (FREEDOM + square / m->cells[e->cell].times);
+        m->cells[e->cell].sum += e->trust * square;
         m->cells[e->cell].n++;
     }
     share_out(m->machines, m->n_machines, MACHINE_WEIGHT);
@@ -455,14 +462,18 @@ static struct sums sums_of(const struct tsim_error_model *m, double *x) {
     struct sums sums = {0};
     for (int32_t i = 0; i < m->n_effects; i++) {
         const struct effect *e = &m->effects[i];
+        if (!e->is_first)
+            continue;
         sums.part[e->part][e->class] += square_of(m, i, x) / times_of(m->machines, e->group);
         sums.n_part[e->part][e->class]++;
     }
     for (int32_t i = 0; i < m->n_equations; i++) {
         const struct equation *e = &m->equations[i];
         double error = left_over(m, e);
+        if (!e->row->is_first)
+            continue;
         whiten(m, e->entries, e->n, x);
-        sums.run[e->class] += (error * error + product(x, x, m->n_unknowns)) / m->cells[e->cell].times;
+        sums.run[e->class] += (e->trust * error * error + product(x, x, m->n_unknowns)) / m->cells[e->cell].times;
         sums.n_run[e->class]++;
     }
     return sums;

@@ -7,7 +7,8 @@
  *   b_k   an effect: an error that runs have in common because they share something. It is normal, with mean 0 and
  *         variance s_k^2
  *   x_k   1; for the last doubling of a count or a sequence the part of it that there is, 0 to 1
- *   e     the error that only this run has. It is normal, with mean 0 and variance s_e^2
+ *   e     the error that only this run has. It has Student's distribution with 4 degrees of freedom, mean 0 and scale
+ *         s_e, because a run may be far off for a reason of its own, which says little about others
  *
  * An effect belongs to a part of the error. These are the parts, and what runs share that have an effect in common:
  *
@@ -65,9 +66,11 @@ struct tsim_error_sizes {
 const char *tsim_error_part_name(enum tsim_error_part part);
 enum tsim_error_class tsim_error_class_of(const struct tsim_traits *traits);
 
-/* Finds the sizes with which the errors of the rows are most likely (restricted maximum likelihood by expectation and
- * maximization). Each part has one effect of 5 % beside those of the rows, so that a part which few groups have shown
- * is not taken to be nothing. `low` and `high` become those of a normal distribution. */
+/* Finds the sizes with which the first errors among the rows are most likely (restricted maximum likelihood by
+ * expectation and maximization). Other rows only say what the effects are: the program was improved until these were
+ * small, so they do not show how far off one that nobody has compared may be. Each part has one effect of 5 % beside
+ * those of the rows, so that a part which few groups have shown is not taken to be nothing. `low` and `high` become
+ * those of a normal distribution. */
 void tsim_error_sizes_fit(struct tsim_arena *arena, const struct tsim_residuals *residuals,
                           struct tsim_error_sizes *sizes);
 

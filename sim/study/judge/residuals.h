@@ -11,7 +11,9 @@
 
 struct tsim_traits {
     const char *accelerator, *vendor, *software;
-    const char *model;  /* "dense", "experts", "hybrid", "encoder", "encoder-decoder", "image", "cnn", "mlp", "dlrm" */
+    /* "dense", "experts", "hybrid", "encoder", "encoder-decoder", "image", "cnn", "mlp", "dlrm"; "adapters", whatever the
+     * model beside them is */
+    const char *model;
     const char *splits; /* "tensor+pipeline", "zero3"; "data": only the batch is divided */
     enum tsim_precision precision;
     bool estimates_rate; /* the accelerator's sustained matrix rate at the precision is an estimate */
@@ -24,6 +26,7 @@ struct tsim_residual {
     double log_ratio;                 /* ln(measured / predicted step time) */
     double measured_s;                /* of a step, as measured or as it follows from the measured rate */
     const struct tsim_result *result; /* NULL: read from a table */
+    bool is_first;                    /* predicted before anybody had compared a prediction with the run */
 };
 
 struct tsim_residuals {

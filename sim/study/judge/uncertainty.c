@@ -178,6 +178,7 @@ struct tsim_ratios tsim_interval_of(const struct tsim_error_of_run *error, const
 static const char *plural_of(const char *model) {
     static const char *const WORDS[][2] = {{"dense", "dense transformers"},
                                            {"experts", "mixtures of experts"},
+                                           {"adapters", "models with adapters"},
                                            {"approximate", "models with replaced parts"},
                                            {"hybrid", "state-space hybrids"},
                                            {"encoder", "encoders"},
