@@ -56,6 +56,10 @@ static const struct example {
     {"falcon-h1-tiny-90m", 91131072},
     {"minimax-text-01", 456089655296},
     {"ring-mini-linear", 16423448320},
+    {"glm-4.1v-9b", 10292777472},
+    {"nanochat-d20", 560988160},
+    {"k-exaone", 236571156352},
+    {"vaultgemma-1b", 1038741120},
 };
 static const struct tsim_import_input NOTHING_IGNORED = {0};
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };

@@ -39,6 +39,19 @@ static const struct {
     {"nemotron-nas", "layers of different widths, some without attention"},
     {"rwkv|rwkv5|rwkv6|rwkv7|xlstm|retnet|recurrent_gemma",
      "recurrent layers other than Mamba and the gated delta rule"},
+    {"bitnet", "weights of three values, which are made anew in every step"},
+    {"blt", "bytes that are gathered into patches of different lengths"},
+    {"doge", "attention to tokens that a mask picks"},
+    {"diffllama", "attention as the difference of two softmaxes"},
+    {"jetmoe", "experts within attention"},
+    {"aria_text|aria", "experts beside a shared block, in layers of images and text"},
+    {"phi4_multimodal", "adapters for images and sound within its layers"},
+    {"minimax_m3|minimax_m3_vl", "attention to blocks of tokens that an index picks"},
+    {"t5gemma|t5gemma2", "an encoder and a decoder that differ in shape"},
+    {"moshi|musicgen|musicgen_melody", "several streams of tokens of sound"},
+    {"chameleon|emu3|janus", "images as tokens of a network of its own"},
+    {"electra", "a generator beside it; 'tsim show model/electra-base' shows how a model file says one"},
+    {"switch_transformers|nllb-moe", "experts in an encoder and a decoder"},
     {"albert", "layers that share their weights"},
     {"deberta|deberta-v2", "disentangled attention"},
     {"xlnet", "attention of two streams"},
@@ -520,7 +533,8 @@ static const char *write_model(struct tsim_hf_reading *r) {
                                             [TSIM_POSITION_ALIBI] = "alibi",
                                             [TSIM_POSITION_RELATIVE] = "relative",
                                             [TSIM_POSITION_NONE] = "none"};
-    static const char *const NORMS[] = {[TSIM_NORM_LAYERNORM] = "layernorm", [TSIM_NORM_RMSNORM] = "rmsnorm"};
+    static const char *const NORMS[] = {
+        [TSIM_NORM_LAYERNORM] = "layernorm", [TSIM_NORM_RMSNORM] = "rmsnorm", [TSIM_NORM_PLAIN] = "plain"};
     const struct tsim_model *m = &r->model;
     const char *text = tsim_arena_printf(r->arena, "# %s parameters", grouped(r->arena, tsim_model_parameters(m)));
     if (m->experts.count > 0)

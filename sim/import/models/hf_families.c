@@ -734,6 +734,34 @@ static void finish_ernie(struct tsim_hf_reading *r) {
     r->model.bias = tsim_hf_flag(r, "use_bias", false);
 }
 
+/* K-EXAONE: EXAONE 4's attention, and experts behind dense layers, with a bias of each score. */
+static void finish_exaone_moe(struct tsim_hf_reading *r) {
+    struct tsim_experts *e = &r->model.experts;
+    const struct tsim_value *list = tsim_hf_find(r, "is_moe_layer");
+    read_experts(r, "num_experts");
+    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    e->shared = tsim_hf_number(r, "num_shared_experts", 0, 100000, 0);
+    e->first = tsim_hf_number(r, tsim_hf_key(r, "first_k_dense_replace|first_last_k_dense_replace"), 0, 100000, 0);
+    e->router_bias = true;
+    for (size_t i = 0; list && list->kind == TSIM_VALUE_SEQUENCE && i < list->n_items; i++)
+        if (tsim_value_is_text(list->items[i], "true") != ((int64_t)i >= e->first)) {
+            tsim_hf_refuse(r, "is_moe_layer", "not all layers from first_k_dense_replace on");
+            return;
+        }
+}
+
+/* nanochat: norms without scales, also of queries and keys, and a square of ReLU. */
+static void finish_nanochat(struct tsim_hf_reading *r) {
+    PASS_OVER(r, "final_logit_softcapping", "attention_bias");
+}
+
+/* Jais 2: layer norms, and biases of all products. */
+static void finish_jais2(struct tsim_hf_reading *r) {
+    r->model.bias = tsim_hf_flag(r, "attention_bias", true);
+    if (tsim_hf_flag(r, "mlp_bias", true) != r->model.bias)
+        tsim_hf_refuse(r, "mlp_bias", "not as attention_bias: a model file has one word for both");
+}
+
 /* Completes Apertus, which has two learned numbers in each activation function (xIELU). */
 static void finish_apertus(struct tsim_hf_reading *r) {
     finish_llama(r);
@@ -1002,7 +1030,8 @@ static void finish_modernbert(struct tsim_hf_reading *r) {
         m->attention_window = tsim_hf_number(r, "local_attention", 1, 1000000000, 128);
     }
     tsim_hf_find(r, "local_attention");
-    if (tsim_hf_is_class(r, "*ForMaskedLM"))
+    m->causal = strcmp(r->type, "modernbert-decoder") == 0;
+    if (tsim_hf_is_class(r, "*ForMaskedLM") || tsim_hf_is_class(r, "*ForCausalLM"))
         m->other_parameters += h * h + h + (tsim_hf_flag(r, "decoder_bias", true) ? m->vocab : 0);
     PASS_OVER(r, "global_rope_theta", "local_rope_theta", "decoder_bias", "sparse_pred_ignore_index",
               "sparse_prediction", "deterministic_flash_attn", "initializer_cutoff_factor", "reference_compile");
@@ -1123,8 +1152,8 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .ffn_is_optional = true,
      .tied = true,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true, .bias = true}},
-    {.types = "llama|granite|helium", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
-    {.types = "mistral|ministral3", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}},
+    {.types = "llama|granite|helium|code_llama|cwm", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.types = "mistral|ministral|ministral3", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}},
     {.types = "mixtral", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_mixtral},
     {.types = "qwen2|qwen2_vl|qwen2_vl_text|qwen2_5_vl|qwen2_5_vl_text|mimo",
      GROUPED_NAMES,
@@ -1166,6 +1195,14 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .tied = true,
      .head_dim = 256,
      .fixed = {LLAMA_LIKE, .post_norms = true},
+     .finish = finish_gemma2},
+    {.types = "vaultgemma",
+     .period = 2,
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE},
      .finish = finish_gemma2},
     {.types = "gemma3_text",
      .period = 6,
@@ -1456,6 +1493,25 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .kv_required = true,
      .period = 4,
      .fixed = {LLAMA_LIKE, .qk_norm = true}},
+    {.types = "exaone_moe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .period = 4,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_exaone_moe},
+    {.types = "nanochat",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed =
+         {.norm = TSIM_NORM_PLAIN, .position = TSIM_POSITION_ROPE, .activation = TSIM_ACTIVATION_RELU, .causal = true},
+     .finish = finish_nanochat},
+    {.types = "jais2",
+     GROUPED_NAMES,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM,
+               .position = TSIM_POSITION_ROPE,
+               .activation = TSIM_ACTIVATION_RELU,
+               .causal = true},
+     .finish = finish_jais2},
     {.types = "hunyuan_v1_dense|hunyuan_v1_moe", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_hunyuan},
     {.types = "ernie4_5",
      GROUPED_NAMES,
@@ -1514,7 +1570,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .head_dim = 128,
      .fixed = {LLAMA_LIKE, .qk_norm = true, .output_gate = true, .post_norms = true},
      .finish = finish_afmoe},
-    {.types = "modernbert",
+    {.types = "modernbert|modernbert-decoder",
      USUAL_NAMES,
      .tied = true,
      .fixed = {.gated_mlp = true, .position = TSIM_POSITION_ROPE},

@@ -19,7 +19,7 @@ static bool has_near(const char *why) {
 static const struct tsim_setting_class CLASSES[] = {
     NOTHING("num_nextn_predict_layers mtp_* num_mtp_* use_mtp time_step* "
             "vision_*token_id vision_*_token audio_*token_id image_*token_id mamba_ssm_* mamba_proj_bias mamba_hidden_act linear_conv_kernel_dim"),
-    REFUSED("index_* num_sparse* sparse_attention*", "a part of attention that this model_type does not have (it chooses the tokens it attends to)"),
+    REFUSED("index_* num_sparse* sparse_attention* moba_*", "a part of attention that this model_type does not have (it chooses the tokens it attends to)"),
     REFUSED("mamba* ssm* conv_kernel* conv_L_cache attn_layer_* attn_type_list expert_layer_* hybrid_* block_types "
             "layers_block_type linear_* gdn_* full_attention_interval lru_width attention_window_size rwkv*",
             "layers that are no transformer's (Mamba and other state-space, linear or recurrent attention) are not imported"),
@@ -31,7 +31,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("qk_layernorm use_qk_norm qk_norm* use_qkv_bias clip_qkv parallel_attn new_decoder_architecture alibi multi_query",
             "a part of attention that this model_type does not have"),
     NOTHING("architectures model_type _* transformers_version transformers.js_config torch_dtype dtype auto_map use_cache "
-            "*_token_id *_token_ids *_token_index *_token tokenizer_class vocab_file unsloth_* is_llama_config"),
+            "*_token_id *_token_ids *_token_index *_token tokenizer_class vocab_file unsloth_* model_name is_llama_config"),
     NOTHING("initializer_* init_* *_init_range *_init_std weight_init* *_eps *_epsilon *dropout* *_pdrop drop_path_rate "
             "hidden_act hidden_activation activation_function dense_act_fn is_gated_act"),
     NOTHING("rope_* rotary_* mrope_* partial_rotary_factor no_rope_layer* original_max_position_embeddings "

@@ -236,6 +236,32 @@ static void read_qwen3_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading 
         tsim_hf_refuse(vision, "num_position_embeddings", "not a square: images here are");
 }
 
+/* GLM-4.1V and 4.5V: RMS norms, one of them behind the product of the patches, learned positions, gated blocks as wide as
+ * the text. A product makes one token of a square; one more, and a gated block between the text's width and
+ * intermediate_size, follow. Of these the product and the gate are counted alone, which is a third of the projector. */
+static void read_glm4v(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    int64_t out = tsim_hf_number(vision, "out_hidden_size", 1, 10000000, whole->model.hidden),
+            context = tsim_hf_required(vision, "intermediate_size", 10000000),
+            patch = tsim_hf_number(vision, "patch_size", 1, 1000000, 14);
+    t->layers = tsim_hf_required(vision, "depth", 100000);
+    t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
+    t->heads = tsim_hf_required(vision, "num_heads", 1000000);
+    t->ffn_hidden = out;
+    t->gated_mlp = t->positions = t->unbiased_projector = true;
+    t->norm = TSIM_NORM_RMSNORM;
+    t->merge = tsim_hf_number(vision, "spatial_merge_size", 1, 1000, 2);
+    t->image = patches_of_frames(vision, tsim_hf_number(vision, "image_size", 1, 1000000, 336) / patch);
+    t->image.unbiased = false;
+    t->products = 3;
+    t->inner = out;
+    t->second_inner = context;
+    t->other_parameters = out * (out + context) + 3 * out + t->hidden;
+    if (out != whole->model.hidden)
+        tsim_hf_refuse(vision, "out_hidden_size", "not the width of the text's layers");
+    if (tsim_hf_flag(vision, "attention_bias", false))
+        tsim_hf_refuse(vision, "attention_bias", "biases, which no released GLM-4V has");
+}
+
 /* Pixtral's tower has RMS norms, one of them before the first layer, rotary positions and no biases. The projector has a
  * norm, a product of the squares back to the tower's width, and two more. */
 static void read_mistral3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
@@ -276,6 +302,7 @@ static const struct {
                 {"internvl|internvl_chat", read_internvl, false},
                 {"kimi_vl", read_kimi, true},
                 {"mistral3", read_mistral3, true},
+                {"glm4v|glm4v_moe|glm46v", read_glm4v, true},
                 {"qwen2_vl", read_qwen2_vl, true},
                 {"qwen2_5_vl", read_qwen2_5_vl, true},
                 {"qwen3_vl|qwen3_vl_moe|qwen3_5|qwen3_5_moe", read_qwen3_vl, true}};
