@@ -236,9 +236,9 @@ static void read_qwen3_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading 
         tsim_hf_refuse(vision, "num_position_embeddings", "not a square: images here are");
 }
 
-/* GLM-4.1V and 4.5V: RMS norms, one of them behind the product of the patches, learned positions, gated blocks as wide as
- * the text. A product makes one token of a square; one more, and a gated block between the text's width and
- * intermediate_size, follow. Of these the product and the gate are counted alone, which is a third of the projector. */
+/* Reads the tower of GLM-4.1V and 4.5V: RMS norms, one of them behind the product of the patches, learned positions, and
+ * gated blocks as wide as the text. A product makes one token of a square; one more, and a gated block of
+ * intermediate_size, follow. That product and the gate, a third of the projector, are counted and not executed. */
 static void read_glm4v(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     int64_t out = tsim_hf_number(vision, "out_hidden_size", 1, 10000000, whole->model.hidden),
             context = tsim_hf_required(vision, "intermediate_size", 10000000),
