@@ -119,6 +119,12 @@ static void check_zero(struct lacks *lacks, const struct tsim_scenario *sc) {
              runs_alone ? " with a pipeline" : "");
 }
 
+/* Lists of parts are kinds of selective recomputation, which some software has for certain parts alone. */
+static bool runs_recompute(const struct tsim_supports *s, const struct tsim_training_spec *t) {
+    return (t->recompute_parts && (t->recompute_parts & ~s->recompute_parts) == 0) ||
+           tsim_supports_value(s, TSIM_PLAN_RECOMPUTE, t->recompute);
+}
+
 size_t tsim_scenario_unsupported(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                  struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED]) {
     const struct tsim_supports *s = &sc->software->supports;
@@ -131,7 +137,7 @@ size_t tsim_scenario_unsupported(struct tsim_arena *arena, const struct tsim_sce
         lack(&lacks, "parallelism.schedule", tsim_words_text(arena, tsim_schedule_words, s->schedules), "schedule %s",
              tsim_schedule_name(p->schedule));
     check_zero(&lacks, sc);
-    if (!tsim_supports_value(s, TSIM_PLAN_RECOMPUTE, sc->training.recompute))
+    if (!runs_recompute(s, &sc->training))
         lack(&lacks, "training.recompute", NULL, "recompute: %s",
              tsim_recompute_name(sc->training.recompute < TSIM_RECOMPUTE_FULL ? sc->training.recompute
                                                                               : TSIM_RECOMPUTE_FULL));

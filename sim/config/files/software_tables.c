@@ -151,7 +151,7 @@ static const struct tsim_table INSTEAD = {INSTEAD_KEYS, sizeof INSTEAD_KEYS / si
 
 #define SUPPORT(name_, field_, words_, help_)                                                                          \
     {.key = (name_), .kind = TSIM_KEY_WORDS, .offset = offsetof(struct tsim_supports, field_), .words = (words_),      \
-     .is_omitted_when_zero = true, .help = (help_)}
+     .is_omitted_when_zero = true, .may_be_empty = true, .help = (help_)}
 static const struct tsim_key SUPPORT_KEYS[] = {
     SUPPORT("splits", splits, SPLITS, "degrees that may be above one, stages of unequal length, experts that tensor ranks do not divide, pipelines inside replicas"),
     SUPPORT("schedules", schedules, tsim_schedule_words, "schedules of pipelines"),

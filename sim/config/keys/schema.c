@@ -343,7 +343,7 @@ static bool read_enum(struct tsim_reader *reader, const struct tsim_key *key, co
 static bool read_words(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                        const char *path, void *field) {
     unsigned set = 0;
-    if (value->kind != TSIM_VALUE_SEQUENCE || value->n_items == 0) {
+    if (value->kind != TSIM_VALUE_SEQUENCE || (value->n_items == 0 && !key->may_be_empty)) {
         tsim_schema_wrong_kind(reader, value, path, "a list of one or more words");
         return false;
     }

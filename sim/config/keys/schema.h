@@ -51,6 +51,7 @@ struct tsim_key {
     const char *unit;          /* for messages about a bare number; NULL: the default's unit */
     bool takes_bare;           /* a quantity that needs no unit, because its name says it or it is a rate of counts */
     bool is_omitted_when_zero; /* the writer omits 0, false and a missing text */
+    bool may_be_empty;         /* words: an empty list takes back what an extended file says */
     double min, max;           /* in SI units, inclusive; both 0: the dimension's (tsim_key_range) */
     double bare_scale;         /* SI units in a bare number; 0 means 1 */
     const struct tsim_word *words; /* ends with a NULL word */
