@@ -45,7 +45,7 @@ enum tsim_status tsim_output_failed(const char *name, int error, struct tsim_dia
     return TSIM_ERR_IO;
 }
 
-/* /dev/stdout may well lead to a regular file; it is not to be replaced under who redirected it. */
+/* /dev/stdout may lead to a regular file to which somebody redirected the output; it must not be replaced. */
 static bool is_written_directly(const char *name, const struct stat *there) {
     return !S_ISREG(there->st_mode) || strncmp(name, "/dev/", 5) == 0 || strncmp(name, "/proc/", 6) == 0;
 }

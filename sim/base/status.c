@@ -97,7 +97,7 @@ static void print_caret(FILE *out, const struct tsim_diag *diag) {
     fputs("^\n", out);
 }
 
-/* Nothing when the text is empty. */
+/* Prints nothing if the text is empty. */
 static void print_between(FILE *out, const char *before, const char *text, const char *after) {
     if (!text[0])
         return;

@@ -68,7 +68,7 @@ static double time_quantile(const struct statistics *all, double frac) {
     return tsim_sample_quantile(all->times_s, (size_t)all->n, frac);
 }
 
-/* 0: there are none. */
+/* Returns the time between pauses: infinite if there are none (0). */
 static double pause_s(double interval_s) {
     return interval_s > 0 ? interval_s : (double)INFINITY;
 }
@@ -166,7 +166,7 @@ static struct tsim_amount spares_of(struct tsim_term_recorder *r, const struct t
                         (double)spares, TSIM_COUNT, inputs, isfinite(mtbf.value) ? 2 : 1);
 }
 
-/* `given`: the scenario as it was before spares were found for it. */
+/* `given` is the scenario as it was before spares were found for it. */
 static struct drawing drawing_of(struct tsim_term_recorder *r, const struct tsim_scenario *given,
                                  const struct tsim_campaign_job *job, const struct tsim_work *work) {
     const struct tsim_reliability_spec *spec = &given->reliability;
@@ -371,7 +371,7 @@ static struct tsim_energy_meter_time mean_times(const struct drawing *d, const s
         .gone = drawn(d, "time of preempted nodes, summed", each * total.gone_node_s, TSIM_TIME_S)};
 }
 
-/* Preempted nodes are not paid for. */
+/* Returns the accelerator time that is paid for; preempted nodes are not. */
 static struct tsim_amount paid_time(const struct drawing *d, const struct tsim_scenario *sc,
                                     const struct statistics *all, struct tsim_amount accelerators) {
     struct tsim_term_recorder *r = d->recorder;

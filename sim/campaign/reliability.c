@@ -77,7 +77,8 @@ struct checkpoint {
     struct tsim_amount local_stall; /* of one that stays in the hosts' memory */
 };
 
-/* A node file may leave it out: PCIe 4.0 x16 with what protocols take. */
+/* Returns the rate of the link to the host. A node's file may leave it out: then PCIe 4.0 x16, less what protocols
+ * take. */
 static struct tsim_amount host_link(struct tsim_term_recorder *recorder, const struct tsim_node *node) {
     double rate = node->host_link_bytes_per_s;
     if (rate > 0)
@@ -186,7 +187,7 @@ static bool is_optimal(const struct tsim_period *interval) {
     return interval->kind == TSIM_PERIOD_OPTIMAL;
 }
 
-/* Why there are so many steps between two. */
+/* Records why there are so many steps between two checkpoints. */
 static struct tsim_amount steps_between(struct tsim_term_recorder *recorder, const char *name, double steps,
                                         const struct tsim_period *interval, const char *key, struct tsim_amount stall,
                                         struct tsim_amount mtbf, struct tsim_amount step) {
@@ -226,8 +227,8 @@ static void set_interval(struct tsim_term_recorder *recorder, const struct tsim_
                  step);
 }
 
-/* The storage gets a whole number of local ones. Each tier's optimum is that of the failures which go back to it: to
- * first order they do not meet. */
+/* Sets the intervals of both tiers. A whole number of local checkpoints lies between two of the storage. Each tier's
+ * optimum follows from the failures that go back to it; to first order the tiers do not affect each other. */
 static void set_tiers(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc, struct tsim_amount step,
                       const struct checkpoint *checkpoint, struct tsim_campaign_job *job) {
     const struct tsim_reliability_spec *r = &sc->reliability;
@@ -259,8 +260,8 @@ static void set_tiers(struct tsim_term_recorder *recorder, const struct tsim_sce
 
 /* ---- the job ---- */
 
-/* Traffic under training slows steps down. The job waits for so much first and works at full speed for the rest of the
- * time that the traffic lasts: when it is through, as much work is done either way. */
+/* Traffic beside training slows steps down. The job instead waits for so long first, and works at full speed for the
+ * rest of the time that the traffic lasts: when the traffic is through, the same work is done. */
 static double after_wait_s(const struct tsim_checkpoint_traffic *traffic) {
     return traffic->lasts_s.value - traffic->slows_s.value;
 }

@@ -8,7 +8,7 @@ struct tried {
     int64_t most_away;
 };
 
-/* Given up when the mean would come out above most_s. */
+/* Tries a number of spares, and gives up once the mean must be above most_s. */
 static struct tried try_spares(const struct tsim_campaign_job *job, int64_t n_replications, int64_t spares,
                                double most_s) {
     struct tsim_campaign_job changed = *job;
@@ -36,7 +36,7 @@ static double value_of(const struct tsim_campaign_job *job, int64_t spares, cons
     return tried->mean_s * (double)(job->nodes + spares) - tried->gone_node_s;
 }
 
-/* The mean must not be above this for the value to be the least. */
+/* Returns the mean time above which the value cannot be the least. */
 static double most_time_s(const struct tsim_campaign_job *job, int64_t spares, double least,
                           enum tsim_spares_goal goal) {
     double rounding = 1 + 1e-9;

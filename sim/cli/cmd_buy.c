@@ -51,8 +51,8 @@ static int64_t batch_of(const struct tsim_scenario *job, double loss) {
     return BATCH_MULTIPLE * (multiples > 1 ? multiples : 1);
 }
 
-/* Nobody wrote the lines of that scenario: what is wrong is wrong with --model, and warnings are about what tsim
- * wrote. */
+/* Nobody wrote the lines of the scenario that --model stands for: errors in it are errors of --model, and its warnings
+ * are about text that tsim wrote. */
 static void hide_lines(struct buy *buy, const char *model) {
     size_t n = 0;
     for (size_t i = 0; i < buy->diags.n_items; i++) {
@@ -70,8 +70,8 @@ static void hide_lines(struct buy *buy, const char *model) {
     buy->diags.n_items = n;
 }
 
-/* The scenario that --model stands for: failures as often as the machines have them, and a batch that any cluster can
- * divide, for `loss` where it is not 0. Its cluster is any: candidates take its place. */
+/* Opens the scenario that --model stands for, with failures as frequent as the machines have them, and a batch that any
+ * cluster can divide, for `loss` unless it is 0. Its cluster does not matter: candidates replace it. */
 static enum tsim_status open_model(struct buy *buy, const char *name, const char *model, double loss) {
     const struct tsim_scenario *job;
     struct tsim_scenario_source first;
@@ -190,7 +190,7 @@ static enum tsim_status decide_for_money(struct buy *buy, struct tsim_override *
     return TSIM_OK;
 }
 
-/* Nobody named a model: one is proposed, for the loss or for the money. */
+/* Proposes a model for the loss or for the money, since nobody named one. */
 static enum tsim_status decide_model(struct buy *buy) {
     static const char STAND_IN[] = "llama3-8b"; /* while machines and prices are looked at */
     struct tsim_override *tokens = &buy->overrides[buy->search.n_overrides];
@@ -218,7 +218,8 @@ static enum tsim_status decide(struct buy *buy) {
 
 /* ---- what is said ---- */
 
-/* The choice as it would be run: with every operator, which a search may leave out, and with what the user set. */
+/* Loads the choice as it would be run: with every operator, some of which a search may leave out, and with the user's
+ * settings. */
 static enum tsim_status load_choice(struct buy *buy, const struct tsim_scenario **choice, struct tsim_diags *diags) {
     const struct tsim_decision *decision = &buy->decision;
     struct tsim_override *set = TSIM_NEW_ARRAY(&buy->arena, decision->n_overrides + 1, struct tsim_override);

@@ -127,7 +127,7 @@ static void print_rows(struct tsim_arena *arena, const struct tsim_calibration *
     tsim_text_table_print(&table, &style, stdout);
 }
 
-/* A machine that is slower than others of its kind is a fact about the machine, if the interval leaves no doubt. */
+/* Says how much slower or faster this machine is than the catalogue's, if the interval leaves no doubt. */
 static void print_ratio(FILE *out, const struct tsim_calibration *c, enum tsim_calibrated value, const char *what) {
     const struct tsim_calibration_value *v = &c->values[value];
     bool is_within = v->low_95 <= v->before && v->before <= v->high_95; /* false if there is no interval */
@@ -228,8 +228,7 @@ struct writing {
     const char *file, *output; /* of the measurements, and the one that is written */
 };
 
-/* An accelerator has no part of its peak that is more than the whole; a fit may find one, or an interval reach
- * there. */
+/* Keeps a fraction of the peak at 1 or below: a fit may find more, or its interval may reach there. */
 static double writable(int value, double number) {
     return is_time(value) || value == TSIM_CALIBRATED_MATRIX_RAMP ? number : fmin(number, 1);
 }

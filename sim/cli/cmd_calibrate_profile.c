@@ -58,7 +58,7 @@ static void print_step(struct tsim_arena *arena, const struct tsim_profile *p,
     tsim_text_table_print(&table, &style, stdout);
 }
 
-/* The gap: what the classes of kernels are apart, together. */
+/* Returns the gap: the sum of the differences of all classes of kernels. */
 static double gap_of(const struct tsim_profile *p, const struct tsim_profile_comparison *c) {
     double gap_s = 0;
     for (int i = 0; i < TSIM_N_KERNEL_CLASSES; i++)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* One file gives its own document, several give a list of them. */
+/* Collects the documents: one file gives its own document, several give a list. */
 static void collect(const struct tsim_arguments *arguments, const char *resolved_json, struct tsim_json **document) {
     if (arguments->n_operands == 1) {
         *document = tsim_json_new_parsed(resolved_json);
@@ -31,7 +31,7 @@ struct checked {
     size_t n_entries;
 };
 
-/* A precision that is absent is not assumed to be anything: the accelerator lacks it. */
+/* An absent precision is not an assumed value: the accelerator lacks it. */
 static bool is_assumed(const struct tsim_catalogue_entry *entry) {
     return strcmp(entry->status, "default") == 0 && strncmp(entry->key, "peak.", 5) != 0 &&
            strncmp(entry->key, "efficiency.matrix_sustained.", 28) != 0 && strcmp(entry->key, "name") != 0;

@@ -121,7 +121,7 @@ static bool read_sizes(struct collective *c) {
     return true;
 }
 
-/* The first N accelerators, node after node, as nccl-tests starts them. */
+/* Chooses the first N accelerators, node after node, as nccl-tests starts them. */
 static enum tsim_exit choose_group(struct collective *c, const struct tsim_scenario *scenario) {
     const char *text = c->arguments->value[TSIM_OPTION_RANKS];
     double ranks = (double)scenario->n_accelerators;

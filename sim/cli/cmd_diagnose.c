@@ -29,7 +29,7 @@ struct diagnose {
 
 /* ---- what is read ---- */
 
-/* The user's, who need not say where a measurement that they give was read. */
+/* Takes the user's settings. A measurement that the user gives needs no source. */
 static void take_overrides(struct diagnose *run) {
     const struct tsim_arguments *arguments = run->arguments;
     bool is_measured = false, has_source = false;
@@ -66,7 +66,7 @@ static enum tsim_status import(struct diagnose *run, const struct tsim_import_fo
                                    &run->source, &run->diags);
 }
 
-/* A scenario, or a launch or a log of a format that is told by what stands in it. */
+/* Reads a scenario, or a launch or log whose content tells its format. */
 static enum tsim_status read_launch(struct diagnose *run) {
     const char *file = run->arguments->operands[0];
     struct tsim_file_bytes bytes;

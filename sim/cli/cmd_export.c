@@ -94,7 +94,7 @@ static bool choose(struct export *x) {
 
 /* ---- the data ---- */
 
-/* An export is as long as a page: the fastest points. */
+/* Warns that an export of a sweep has only as many points as a page: the fastest. */
 static void warn_of_missing(struct export *x) {
     const struct tsim_json *sweep = tsim_json_at(tsim_json_find(x->page, "sweeps"), 0);
     double n_points = tsim_json_figure(tsim_json_at(tsim_json_find(sweep, "about"), 0), "n_points");
@@ -128,7 +128,8 @@ static enum tsim_status load(struct export *x) {
 
 /* ---- writing ---- */
 
-/* librsvg's program turns the picture into pixels and writes them to `to`. NULL when it cannot be started. */
+/* Starts librsvg's program, which turns the picture into pixels and writes them to `to`. Returns NULL if it cannot be
+ * started. */
 static FILE *start_converter(int to, pid_t *child) {
     int ends[2];
     if (pipe(ends) != 0)

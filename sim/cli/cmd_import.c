@@ -34,7 +34,8 @@ static enum tsim_status write_text(const struct tsim_arguments *arguments, struc
     return TSIM_OK;
 }
 
-/* A result that names its files, and lies in another folder than this one, names them from the root. */
+/* Names the files of a result as seen from the folder in which it is written; from another folder, by paths from the
+ * root. */
 static const char *const *files_of(const struct tsim_arguments *arguments, const struct tsim_import_format *format,
                                    struct tsim_arena *arena) {
     const char *output = arguments->value[TSIM_OPTION_OUTPUT], *const *files = arguments->operands + 1;
@@ -60,7 +61,7 @@ static void say_notes(const struct tsim_arguments *arguments, const struct tsim_
                 result->n_no_effect == 1 ? " has" : "s have", result->n_no_effect == 1 ? "it" : "them");
 }
 
-/* --model, --hf, --node and --nodes say a --set in other words, in front of the user's own. */
+/* Turns --model, --hf, --node and --nodes into settings as of --set, in front of the user's own. */
 static enum tsim_status take_words(const struct tsim_arguments *arguments, struct tsim_arena *arena,
                                    struct tsim_import_input *options, struct tsim_diags *diags) {
     static const struct {

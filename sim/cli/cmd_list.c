@@ -88,7 +88,7 @@ static void add_parameters(struct tsim_text_table *table, const struct tsim_mode
     tsim_text_table_add(table, active < all ? tsim_quantity_human(active, TSIM_COUNT, text, sizeof text) : "");
 }
 
-/* A file that is wrong is listed by its id, and its errors are said. */
+/* Lists a file with mistakes by its id, and prints its errors. */
 static enum tsim_status print_entries(struct tsim_arena *arena, const struct listing *listing,
                                       struct tsim_diags *diags) {
     const struct shown_column *shown = SHOWN[listing->kind];

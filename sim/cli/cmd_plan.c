@@ -19,7 +19,7 @@ struct run {
     struct tsim_search_bar bar;
 };
 
-/* The scenario's axes, unless the command line has some; none at all is good, too: the plan alone is searched. */
+/* Reads the scenario's axes unless the command line has some. Without any axis only plans are searched. */
 static enum tsim_status read_axes(struct run *run, const struct tsim_value *section, const struct tsim_space **axes) {
     const struct tsim_arguments *arguments = run->arguments;
     const struct tsim_space_words words = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip};

@@ -143,7 +143,7 @@ static enum tsim_status print_csv(struct run *run) {
     }
 }
 
-/* "mfu"; the second column of that name is "mfu:1", as SQLite calls it. */
+/* Returns "mfu", or for the second column of that name "mfu:1", as SQLite calls it. */
 static const char *key_of(struct run *run, int column) {
     const char *name = tsim_query_column_name(run->query, column);
     int n_before = 0;

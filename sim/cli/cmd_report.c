@@ -51,7 +51,7 @@ static bool parse_operands(struct report *report) {
     return true;
 }
 
-/* One row of text and numbers; *is_there false when there is none. */
+/* Reads one row of text and numbers; *is_there is false if there is none. */
 static enum tsim_status first_row(struct report *report, const char *select, struct tsim_query **query,
                                   bool *is_there) {
     TSIM_TRY(tsim_query_open(&report->arena, report->store, select, query, &report->diags));

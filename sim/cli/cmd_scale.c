@@ -154,7 +154,7 @@ static double best_rate_of(const struct run *run, const struct tsim_scale_row *r
                      : (double)NAN;
 }
 
-/* The best plan of each count, and how much faster than the plan as given it is. */
+/* Prints the best plan of each count, and how much faster it is than the given plan. */
 static void print_best(struct run *run, const struct tsim_style *style) {
     const struct tsim_column columns[] = {{run->devices, true}, {"best plan", false}, {"micro-batch", true},
                                           {"step", true},       {"90 %", true},       {"as given", true},

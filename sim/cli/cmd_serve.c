@@ -128,7 +128,7 @@ static void add_error(struct job *job, const char *text, const char *hint) {
     job->answer.has_errors = true;
 }
 
-/* The diagnostics are the answer, and nothing that was printed. */
+/* Answers with the diagnostics alone, without what was printed. */
 static struct tsim_serve_answer refuse(struct job *job, int status) {
     struct tsim_json *root = tsim_json_new_object();
     tsim_text_sink_clear(&job->desk->results);
@@ -184,7 +184,7 @@ static bool take_parts(struct job *job, const char *names) {
     return job->parts < 1u << N_VIEW_PARTS;
 }
 
-/* A name of the query as an option of the command line. False: there is none of that name. */
+/* Takes a name of the query as an option of the command line. Returns false if there is no such option. */
 static bool take_pair(struct job *job, const struct tsim_serve_pair *pair) {
     bool is_operand = job->route->operand && strcmp(pair->name, job->route->operand) == 0;
     if (is_operand || strcmp(pair->name, "token") == 0)
@@ -258,7 +258,7 @@ static bool write_command_line(struct job *job, const struct tsim_command *comma
     return true;
 }
 
-/* A query for the database needs one, and so does a run that is to be logged. NULL: it is there. */
+/* Returns what is missing: a query needs a database, and so does a run that is to be logged. NULL: nothing is missing. */
 static const char *lack_of_database(const struct job *job) {
     bool has_database = served->has[TSIM_OPTION_DB];
     if (job->route->source == SOURCE_DATABASE && !has_database)
@@ -288,7 +288,7 @@ static void wrap_progress(struct job *job, int status) {
     tsim_json_release(root);
 }
 
-/* The page or its view, with the warnings that belong to it, instead of what was printed beside it. */
+/* Writes the page or its view, with the warnings that belong to it, in place of the printed text. */
 static void write_view(struct job *job) {
     bool is_page = job->route->shape == SHAPE_PAGE;
     FILE *out = tsim_results();

@@ -62,7 +62,7 @@ static void print_ridge_points(const struct tsim_accelerator *accelerator, const
     tsim_fold_close(&fold);
 }
 
-/* The name is in the heading, and the file's own source is the first of those below the table. */
+/* The name is in the heading, and the file's own source stands below the table, so neither needs a row. */
 static bool is_said_elsewhere(const struct tsim_catalogue_entry *entry) {
     return TSIM_IS_ONE_OF(entry->key, "name", "source", "schema");
 }
@@ -253,7 +253,7 @@ static bool find_word(struct tsim_arena *arena, const char *word, struct shown *
     return false;
 }
 
-/* "KIND/ID", a file that says its kind, or an id that one kind alone has. */
+/* Splits "KIND/ID"; the operand may also be a file that states its kind, or an id that only one kind has. */
 static bool split(const struct tsim_arguments *arguments, struct tsim_arena *arena, struct shown *shown) {
     const char *operand = arguments->operands[0], *slash = strchr(operand, '/');
     if (tsim_is_yaml_name(operand) && tsim_find_file_kind(arena, operand, &shown->kind)) {

@@ -93,7 +93,7 @@ static void print_time_left(double seconds) {
         fprintf(stderr, "%lld s left", s);
 }
 
-/* The rate is that of the last few seconds: points that are found go by faster than those that are computed. */
+/* Updates the rate over the last few seconds, because points from the database pass faster than computed ones. */
 static double update_rate(struct run *run, const struct tsim_sweep_progress *progress) {
     const double window_s = 3.0;
     double passed_s = progress->elapsed_s - run->shown_s;

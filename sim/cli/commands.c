@@ -372,7 +372,7 @@ const struct tsim_command *tsim_command_find(const char *name) {
 
 /* ---- help ---- */
 
-/* One sentence, in lines that are about as long as the others. */
+/* Prints the exit statuses as one sentence, in lines about as long as the others. */
 static void print_exits(FILE *out) {
     enum { MOST_COLUMNS = 84 };
     int column = fprintf(out, "Exit status:");

@@ -96,7 +96,7 @@ static void resolve_nics(struct tsim_cluster *cluster, const struct tsim_softwar
     cluster->fabric_latency_s = cluster->fabric->latency_s;
 }
 
-/* Optical switches close whole cubes alone: a slice of less lies within one, on wires that end. */
+/* Optical switches close only whole cubes into rings: a smaller slice lies within one cube, whose dimensions stay open. */
 static bool has_whole_cubes(const struct tsim_cluster_spec *spec) {
     bool is_whole = true;
     for (int64_t d = 0; d < spec->fabric->torus_dimensions; d++)

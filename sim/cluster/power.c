@@ -16,7 +16,7 @@ static struct tsim_amount busy(struct tsim_term_recorder *r, const struct tsim_a
                         TSIM_PARTS(tsim_of_accelerator(r, a, key, weight_frac, TSIM_FRACTION), busy_frac));
 }
 
-/* The min(budget, ...) of the header: how far between idle and its limit an accelerator is. */
+/* Returns min(budget, ...) of the header: how far an accelerator is between idle and its limit. */
 static struct tsim_amount load_of_parts(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                         struct tsim_amount compute, struct tsim_amount memory,
                                         struct tsim_amount link) {

@@ -174,7 +174,7 @@ static void plan_fat_tree(struct tsim_topology *t) {
     }
 }
 
-/* A message may take any of the links of a router, or a group: those out are one, and those in. */
+/* A message may take any of a router's or a group's links: all links out are one pool, and all links in another. */
 static void plan_pools(struct tsim_topology *t) {
     if (t->groups * t->routers > 1)
         add_links(t, TSIM_LINK_LOCAL, (int64_t)t->groups * t->routers * 2);

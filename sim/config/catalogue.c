@@ -60,8 +60,8 @@ static bool is_folder(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* PREFIX/share/tsim of a program that is now at PREFIX/bin/tsim, wherever that is: a package that was unpacked, an
- * installed tree that was moved. NULL: there is none, or the system does not say where the program is. */
+/* Returns PREFIX/share/tsim for a program that is now at PREFIX/bin/tsim, wherever that is: an unpacked package, or an
+ * installed tree that was moved. Returns NULL if there is none, or if the system does not say where the program is. */
 static const char *beside_program(struct tsim_arena *arena) {
     char program[4096];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -105,7 +105,8 @@ static bool is_path(const char *text) {
     return strchr(text, '/') || tsim_is_yaml_name(text);
 }
 
-/* An id's file is of the catalogue, wherever that is, so it is not asked whether files are confined to others. */
+/* The file of an id belongs to the catalogue, wherever that is, so it is found even if files are confined to other
+ * folders. */
 static const char *find_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
                              struct stat *info) {
     const char *folder = tsim_catalogue_folder(arena);
@@ -153,7 +154,7 @@ static enum tsim_status cannot_list(const char *folder, int error, struct tsim_d
     return TSIM_ERR_IO;
 }
 
-/* A folder that is not there holds nothing. */
+/* A missing folder holds nothing. */
 static enum tsim_status add_folder(struct id_list *list, const char *folder, const char *prefix,
                                    struct tsim_diags *diags) {
     DIR *dir = opendir(folder);
@@ -481,7 +482,7 @@ static const struct tsim_value *resolve(const struct resolver *r, const struct t
     return NULL;
 }
 
-/* A part that extends another loses its names: what others call a part is not what they call one that is like it. */
+/* Drops the names of a part that another one extends: names of a part do not apply to a similar part. */
 static const struct tsim_value *without_names(struct tsim_arena *arena, const struct tsim_value *mapping) {
     static const char *const KEYS[] = {KNOWN_AS_KEY, USUAL_FABRIC_KEY, USUAL_KEY};
     for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)

@@ -26,7 +26,8 @@ static void put_words(const struct tsim_word *words, FILE *out) {
     fputc(']', out);
 }
 
-/* A text that begins as a number does, or is one of the words, none of which holds a character that patterns know. */
+/* Puts a pattern for text that begins like a number or is one of the words. No word holds a character with a meaning in
+ * patterns. */
 static void put_pattern(const struct tsim_word *words, FILE *out) {
     fputs("\"pattern\": \"^(\\\\s*[-+.]?[0-9].*", out);
     for (const struct tsim_word *word = words; word && word->word; word++)
@@ -94,7 +95,7 @@ static void put_kind(const struct tsim_key *key, FILE *out) {
     }
 }
 
-/* A custom key's mapping is one of its shapes. */
+/* The mapping of a custom key is one of its shapes. */
 static void put_table(const struct tsim_table *table, FILE *out) {
     fputs("\"properties\": {", out);
     for (size_t i = 0; i < table->n_keys; i++) {

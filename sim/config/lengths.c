@@ -53,7 +53,7 @@ static int64_t rounded_up(double length, int64_t multiple) {
     return (int64_t)ceil(length / (double)multiple - 1e-9) * multiple;
 }
 
-/* A pass's tokens are a multiple of it. */
+/* Returns the number of which a pass's tokens are a multiple. */
 static int64_t least_multiple(const struct tsim_parallelism_spec *p) {
     return LEAST_MULTIPLE * p->tensor * (p->context > 1 ? 2 * p->context : 1);
 }

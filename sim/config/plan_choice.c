@@ -270,7 +270,7 @@ unsigned tsim_plan_more_overlap(const struct tsim_scenario *job, const struct ts
     return more_overlap(job, (enum tsim_plan_overlap)choice->value[TSIM_PLAN_OVERLAP], choice) & bits_of(used);
 }
 
-/* All of a software that is told of one more value hides what it hides without. */
+/* Returns whether software with one more value of overlap hides no more than without it. */
 static bool hides_no_more(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
     struct tsim_plan_choice less = *choice;
     less.value[TSIM_PLAN_OVERLAP]--;

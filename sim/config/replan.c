@@ -47,7 +47,7 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
         draft->n_shape = (size_t)job->cluster.fabric->torus_dimensions; /* resolved, in the cluster */
 }
 
-/* The stages of a job have its plan, but for what they say themselves. */
+/* Gives the stages of a job its plan, except for the keys that they set themselves. */
 static bool replan_stages(struct tsim_arena *arena, const struct tsim_scenario *job,
                           const struct tsim_plan_choice *choice, struct tsim_training_spec *training) {
     struct tsim_stage_spec *stages = TSIM_NEW_ARRAY(arena, job->training.n_stages, struct tsim_stage_spec);

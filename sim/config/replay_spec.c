@@ -122,7 +122,7 @@ static struct tsim_pair section_pair(struct tsim_arena *arena, const struct tsim
     return pair_of(at, section, tsim_value_new_mapping(arena, at, &pair, 1));
 }
 
-/* The model is there because a scenario has one. */
+/* The model is there only because a scenario needs one. */
 static enum tsim_status load_scenario(struct tsim_arena *arena, struct tsim_replay_spec *spec,
                                       const struct tsim_value *root, struct tsim_diags *diags) {
     struct tsim_scenario_source source;

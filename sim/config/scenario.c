@@ -47,7 +47,8 @@ static bool enters_run(const struct tsim_scenario *sc, const char *accelerator_k
     return !sc->model->list && sc->training.attention == TSIM_ATTENTION_FLASH && strcmp(flash, used) == 0;
 }
 
-/* "h100-sxm power.idle" for cluster.node.accelerator.power.idle; NULL when the run does not lean on it. */
+/* Returns "h100-sxm power.idle" for cluster.node.accelerator.power.idle, or NULL if the run does not depend on the
+ * value. */
 static const char *estimate_name(struct tsim_arena *arena, const struct tsim_scenario *sc, const char *path) {
     const char *key;
     if ((key = tail_after(path, "cluster.node.accelerator.")) != NULL)
@@ -102,7 +103,7 @@ static bool comes_before(const struct diag_order *a, const struct diag_order *b)
     return a->line != b->line ? a->line < b->line : a->column < b->column;
 }
 
-/* Insertion sort: stable, and a list has at most TSIM_MAX_DIAGS items. */
+/* Sorts by insertion: that is stable, and a list has at most TSIM_MAX_DIAGS items. */
 static void sort_diags(struct tsim_diags *diags, size_t first) {
     struct diag_order order[TSIM_MAX_DIAGS];
     for (size_t i = first; i < diags->n_items; i++)
@@ -148,7 +149,8 @@ const char *tsim_scenario_json(struct tsim_arena *arena, const struct tsim_scena
     return tsim_writer_finish(&writer, arena);
 }
 
-/* Draft, defaults, rules, and what follows. Every mistake is reported that does not follow from another one. */
+/* Goes through draft, defaults, rules, and what follows from them. Every mistake is reported, unless it follows from
+ * another one. */
 static void resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     size_t n_errors = reader->diags->n_errors;
     tsim_draft_fill(draft, reader);
@@ -185,7 +187,8 @@ static const struct tsim_value *without_path(struct tsim_arena *arena, const str
 static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *root,
                        const struct tsim_scenario *base, bool is_job);
 
-/* A stage is the scenario with the stage's values of some keys in place of its own. Warnings were said of the scenario. */
+/* Reads a stage: the scenario with the stage's own values of some keys. The scenario itself has already given the
+ * warnings. */
 static const struct tsim_scenario *read_stage(struct tsim_reader *reader, const struct tsim_draft *draft,
                                               const struct tsim_value *stage) {
     const struct tsim_value *root = without_path(reader->arena, draft->root, "training.stages");
@@ -281,7 +284,7 @@ bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario 
     return true;
 }
 
-/* A value with blanks is quoted, as a shell wants it. */
+/* Returns settings as text for a shell; a value with blanks is quoted. */
 const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_override *settings, size_t n_settings) {
     const char *text = "";
     for (size_t i = 0; i < n_settings; i++) {
@@ -292,8 +295,8 @@ const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_overr
     return text;
 }
 
-/* A resolved scenario names the keys that nobody wrote and that follow from others: they are worked out anew, so that
- * another plan of it is what it is of the scenario that it was resolved from. */
+/* A resolved scenario lists the keys that nobody wrote and that follow from others. They are dropped here and worked
+ * out again, so that changing its plan has the same effect as changing the plan of the original scenario. */
 static const struct tsim_value *without_derived(struct tsim_arena *arena, const struct tsim_value *document) {
     const struct tsim_value *derived = tsim_value_find(document, "derived"), *root = document;
     if (!derived || derived->kind != TSIM_VALUE_SEQUENCE)
@@ -306,7 +309,8 @@ static const struct tsim_value *without_derived(struct tsim_arena *arena, const 
     return root;
 }
 
-/* A file of the catalogue's other kinds says so in its schema; one of another program has no key that a scenario has. */
+/* A file of another kind of the catalogue names its kind in its schema; a file of another program has no key of a
+ * scenario. */
 static enum tsim_status refuse_other_kinds(const struct tsim_value *document, struct tsim_arena *arena,
                                            struct tsim_diags *diags) {
     const struct tsim_value *schema = tsim_value_find(document, "schema");
@@ -361,7 +365,8 @@ static bool hint_at_entry(struct tsim_arena *arena, const char *name, struct tsi
     return false;
 }
 
-/* A word that is no file's name: a model whose name it begins, a scenario that is near it, or else a model. */
+/* Hints at what a word that names no file may mean: a model whose name it begins, a scenario with a similar name, or
+ * another model. */
 static bool hint_at_word(struct tsim_arena *arena, const char *name, struct tsim_diag *diag) {
     if (strpbrk(name, "/."))
         return false;

@@ -20,7 +20,7 @@ __attribute__((format(printf, 4, 5))) static void lack(struct lacks *lacks, cons
     va_end(args);
 }
 
-/* A list of the scenario's in which some stage holds more than another, or a balanced one. */
+/* Returns whether stages are uneven: the scenario lists different numbers of layers, or balances them. */
 static bool is_uneven(const struct tsim_parallelism_spec *p) {
     if (p->balances || !p->says_layers)
         return p->balances;

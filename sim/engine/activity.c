@@ -67,7 +67,7 @@ void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader) {
     }
 }
 
-/* The activity has a rate from now on: when does it end? True: now. */
+/* The activity has a new rate, from which its end follows. Returns true if it ends now. */
 static inline bool take_rate(struct tsim_engine *engine, int32_t leader, double rate) {
     struct tsim_engine_stream *s = &engine->streams[leader];
     s->rate = rate;

@@ -101,7 +101,8 @@ static void report_wait(const struct tsim_engine *engine, int32_t stream, struct
                      (long long)counter->value);
 }
 
-/* Those that disagree are the cause of whatever else waits: they come first. Returns how many are named so far. */
+/* Reports the joins whose members disagree, or the others. Those that disagree come first, because they are the cause
+ * of whatever else waits. Returns the number that were named so far. */
 static int report_joins(const struct tsim_engine *engine, bool that_disagree, int n_named, struct tsim_diags *diags) {
     for (int32_t stream = 0; (size_t)stream < engine->n_streams && n_named < MAX_JOINS_NAMED; stream++) {
         if (!is_first_of_join(engine, stream))

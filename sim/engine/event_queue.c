@@ -19,7 +19,7 @@ void tsim_event_queue_release(struct tsim_event_queue *queue) {
     tsim_event_queue_init(queue);
 }
 
-/* Bitwise on purpose: times are random, a branch on them would be guessed wrong half of the time. */
+/* Compares bitwise on purpose: times are random, so a branch on them would be predicted wrong half of the time. */
 static bool is_before(struct tsim_event_entry a, struct tsim_event_entry b) {
     return (a.tick < b.tick) | ((a.tick == b.tick) & (a.rank < b.rank));
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Fibonacci hashing: ids are often consecutive. */
+/* Hashes by Fibonacci's method, because ids are often consecutive. */
 static size_t home_slot(const struct tsim_engine *engine, int64_t id) {
     return (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & (engine->join_capacity - 1);
 }

@@ -44,8 +44,8 @@ static inline uint64_t bits_of(double number) {
     return bits;
 }
 
-/* Every task is checked, so by the bits of its numbers: what is not negative and finite has none of the sign and
- * exponent that others have (-0 has, which is looked at closely). */
+/* Every task is checked, so the check compares the bits of its numbers: those of a finite number that is not negative
+ * are below infinity's. (-0's are not, and it is looked at closely.) */
 static inline void check_task(const struct tsim_engine *engine, int32_t stream, const struct tsim_task *task) {
     uint64_t infinite = UINT64_C(0x7ff) << 52, work = bits_of(task->work), weight = bits_of(task->weight),
              bound = bits_of(task->bound_per_s);

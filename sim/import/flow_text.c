@@ -11,7 +11,7 @@ static bool is_plain(const char *text) {
     return length > 0 && strspn(text, GOOD) == length && text[0] != ' ' && text[length - 1] != ' ' && text[0] != '-';
 }
 
-/* A word that YAML would take for something else than text without its quotes. */
+/* Returns whether YAML would read the word as something other than text if it had no quotes. */
 static bool needs_quotes(const char *text) {
     static const char *const WORDS[] = {"true", "false", "null", "yes", "no", "on", "off"};
     for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)

@@ -28,8 +28,8 @@ static bool value_matches(const char *pattern, const struct tsim_value *value) {
     return value->kind == TSIM_VALUE_SCALAR && fnmatch(pattern, value->text, 0) == 0;
 }
 
-/* The pattern of LENGTH characters is one of keys, or KEY=VALUE. Most begin with another letter than the key, which is seen without
- * fnmatch. */
+/* The pattern of LENGTH characters stands for a key, or for KEY=VALUE. Most patterns begin with another letter than the
+ * key, which is quicker to see than to match. */
 static bool matches(const char *pattern, size_t length, const char *key, const struct tsim_value *value) {
     char text[128];
     if (pattern[0] != key[0] && !strchr("*?[", pattern[0]))

@@ -192,7 +192,8 @@ bool tsim_keeps_input(const struct tsim_op_shape *z, enum tsim_layer_product pro
            (tsim_adapters_of(z, product).count > 0 && !drops_input(z));
 }
 
-/* A x of all of r, and where x is dropped out that and its mask; of a result the mask alone. */
+/* Returns the bytes that adapters keep of a product: A x of all of the rank; if x is dropped out, the result of that
+ * and its mask; if the result is dropped out, only the mask. */
 double tsim_adapters_kept_bytes(const struct tsim_op_shape *z, enum tsim_layer_product product) {
     struct tsim_adapters of = tsim_adapters_of(z, product);
     double bytes = of.count * rank_of(z) * z->element_bytes + dropped_inputs(z, &of) * of.k * (z->element_bytes + 1);

@@ -2,7 +2,7 @@
 #include "model/adapter.h"
 #include "model/model.h"
 
-/* A feed-forward block's products are those of experts in layers that have them, which adapters leave out. */
+/* In layers with experts a feed-forward block's products are those of the experts, which adapters leave out. */
 double tsim_layer_adapter_parameters(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_layer_shape(sc, part);
     if (tsim_layer_is_frozen(sc, part)) /* a tower has none */

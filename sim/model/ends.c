@@ -227,7 +227,7 @@ static void embedding_backward(const struct tsim_scenario *sc, enum tsim_part pa
     }
 }
 
-/* The head follows the last stack; the result of the others is normalized, too. */
+/* The head follows the last stack; the results of the other stacks are normalized, too. */
 static void end_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);

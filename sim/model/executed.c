@@ -65,7 +65,7 @@ struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *r, const st
     return tsim_sum_of(&all, "model.step_hardware_flops", "executed by the products, part by part", TSIM_FLOPS);
 }
 
-/* The shortest sequences and the smallest batch with which the run begins, or goes on. */
+/* Takes the shortest sequences and the smallest batch of all stages of the run. */
 static void take_least(struct tsim_training_spec *t) {
     if (t->batch_ramp.samples > 0)
         t->global_batch_size = (int64_t)fmin((double)t->global_batch_size, t->batch_ramp.from);

@@ -1,6 +1,6 @@
 #include "model/operator_builders.h"
 
-/* Side by side, both blocks take one norm's result. */
+/* Returns whether both blocks take one norm's result, side by side. */
 static bool shares_norm(const struct tsim_op_shape *z) {
     return z->model->parallel_block && !z->model->parallel_norms;
 }
@@ -67,8 +67,8 @@ void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape 
         elementwise(list, "gate input gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
 }
 
-/* Side by side (parallel_block: GPT-J, PaLM) both blocks take the one norm's result, which is gathered once, or each
- * that of its own (parallel_norms: GPT-NeoX); their partial sums are added before they are reduced once. */
+/* Side by side (parallel_block: GPT-J, PaLM), both blocks take the result of one norm, which is gathered once, or each
+ * of its own norm (parallel_norms: GPT-NeoX). Their partial sums are added before they are reduced once. */
 void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->model->parallel_block)
         elementwise(list, "blocks, add", z->t * z->h, 3 * z->element_bytes, 1);

@@ -84,8 +84,8 @@ static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, 
 
 /* ---- what it keeps ---- */
 
-/* Its own norm's input, its input, mask, queries, result and what the core keeps; the keys and values of the encoder's
- * tokens. */
+/* Keeps the input of its own norm, its input, mask, queries, result and what the core keeps, and the keys and values of
+ * the encoder's tokens. */
 void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *encoder, unsigned parts,
                      struct tsim_kept *kept) {
     struct tsim_op_shape cross = cross_shape(z, encoder);

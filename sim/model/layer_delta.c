@@ -88,8 +88,8 @@ static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
                                    .kept_result = "delta rule: result"};
 }
 
-/* Each head has a decay and each step a bias, one for a head, or for a channel where channels decay; the norm of a head is of one scale for
- * all of them. */
+/* Each head has a decay, and each step a bias, for a head or, if channels decay, for a channel. The norm of the heads
+ * has one scale for all of them. */
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
     struct tsim_recurrent x = mixer_of(m, 1);
     double h = (double)m->hidden;

@@ -77,7 +77,7 @@ static double layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part 
     return tsim_inner_widest_bytes(&own);
 }
 
-/* Its own tokens, and the vectors of the table, which both networks take. */
+/* Between layers flow their own tokens, and the table's vectors, which both networks take. */
 static double layer_flow_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = shape_of_generator(sc);
     return z.t * z.h * z.element_bytes + tsim_stream_bytes(sc);

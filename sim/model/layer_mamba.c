@@ -111,7 +111,7 @@ static void add_no_matrices(const struct tsim_model *m, double times, struct tsi
     (void)m, (void)times, (void)matrices;
 }
 
-/* A feed-forward block alone keeps the inputs of its norm and of its first product, which mixers do otherwise. */
+/* A feed-forward block alone keeps the inputs of its norm and of its first product; otherwise the mixers do. */
 static void keep_inputs(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     tsim_keep(kept, "inputs of the norms", z->ts * z->h * z->element_bytes);
     if (!(parts & TSIM_RECOMPUTE_NORMS))

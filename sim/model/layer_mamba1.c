@@ -57,7 +57,7 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_residual_forward(list, z, "residual 1", !z->is_alone);
 }
 
-/* The scan reads what it read, its result's gradient and the gate's part, and writes four gradients. */
+/* The scan reads its inputs, the gradient of its result and the gate's part, and writes four gradients. */
 static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct scan x = scan_of(z->model, z->tp);
     double e = z->element_bytes;
@@ -89,7 +89,7 @@ static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_norm_backward(list, z, "norm 1");
 }
 
-/* Input before and after the convolution, gate, steps, vectors, and the result. States are made again. */
+/* Keeps the input before and after the convolution, gate, steps, vectors and the result. States are computed again. */
 static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     struct scan x = scan_of(z->model, z->tp);
     double e = z->element_bytes, blocks = z->is_alone ? 1 : 2;
@@ -110,7 +110,7 @@ static double widest_bytes(const struct tsim_op_shape *z) {
     return z->t * 2 * scan_of(z->model, z->tp).d * z->element_bytes;
 }
 
-/* Each channel has a kernel with a bias, a step's bias, n decays and what goes past the state. */
+/* Each channel has a kernel with a bias, a step's bias, n decays and a weight for what bypasses the state. */
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
     struct scan x = scan_of(m, 1);
     double h = (double)m->hidden, of_a_channel = (double)m->mamba1.kernel + 1 + 1 + x.n + 1;

@@ -8,7 +8,8 @@ static double state_bytes(const struct tsim_op_shape *z) {
     return z->b * ((double)z->model->short_convolution.kernel - 1) * z->h / z->tp * z->element_bytes;
 }
 
-/* B x; backward, where it is asked for twice, the gradients of both. A token behind others moves its state, too. */
+/* Multiplies B and x; backward, called twice, it gives the gradients of both. A token that follows others moves its
+ * state, too. */
 static void first_gate(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     elementwise(list, "short convolution, first gate", z->t * z->h / z->tp, 3 * e, 1);
@@ -44,7 +45,7 @@ static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
     p->attention = 3 * h * h + h * (double)a->kernel + h * h + biases;
 }
 
-/* The convolution's are counted with its parameters. */
+/* The convolution's FLOPs are counted with its parameters. */
 static double core_flops(const struct tsim_model *m, double length) {
     (void)m, (void)length;
     return 0;

@@ -36,7 +36,7 @@ static struct index_shape index_of(const struct tsim_op_shape *z) {
                                 .rank = z->model->latent.query_rank > 0 ? (double)z->model->latent.query_rank : z->h};
 }
 
-/* Picked keys are as many as those of a window so long, also at the beginning of the sequence. */
+/* The index picks as many keys as a window of that length has, also at the beginning of the sequence. */
 static void fit(struct tsim_op_shape *z) {
     double tokens = (double)z->model->index.tokens, most = z->window > 0 ? z->window : z->sk;
     if (tokens >= most)

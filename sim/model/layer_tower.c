@@ -111,7 +111,7 @@ static void layer_flops(const struct tsim_model *m, enum tsim_part part, const s
     flops->core *= frac;
 }
 
-/* The tower's tokens, and those of the text, which are looked up on the first stage. */
+/* Between layers flow the tower's tokens, and those of the text, which are looked up on the first stage. */
 static double layer_flow_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = shape_of_tower(sc);
     return z.t * z.h * z.element_bytes + tsim_stream_bytes(sc);
@@ -241,7 +241,7 @@ static double parameters_of_products(const struct tsim_model *m) {
     return parameters * (double)m->tower.projectors;
 }
 
-/* One product alone is whole on every tensor rank. */
+/* A single product is whole on every tensor rank. */
 static void projector_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
     (void)part;
     p->norms = tsim_count_norm(m->tower.network);

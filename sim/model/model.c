@@ -426,7 +426,7 @@ struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_mod
     return all;
 }
 
-/* Each parameter of both stacks and the head for the tokens that meet it; there are no others. */
+/* Counts each parameter of both stacks and of the head for the tokens that meet it; there are no others. */
 static double stacked_flops(const struct tsim_model *m, double first_length, double last_length) {
     struct tsim_layer_flops forward = tsim_model_forward_flops_per_token(m, first_length, last_length);
     double head = (double)(m->vocab * m->hidden) * last_length / first_length;

@@ -121,8 +121,8 @@ static void await_phase(const struct tsim_traffic *traffic, int32_t lane, int32_
     task->awaited_value = value;
 }
 
-/* The first message of a lane's use waits for its own rank, and in a ring the one that receives, which has no
- * buffer for it before. (That one cannot be a use ahead: it needs this lane's messages.) */
+/* The first message of a use of a lane waits for its own rank and, in a ring, for the receiving rank, which has no
+ * buffer for it before. (The receiver cannot be a use ahead, because it needs this lane's messages.) */
 static void await_go(const struct tsim_traffic *traffic, int32_t lane, int64_t use, struct tsim_task *task) {
     const struct tsim_pattern_phase *phase = phase_of(traffic, lane, 0);
     const int32_t *go = traffic->options.go;
@@ -174,7 +174,7 @@ static void send(struct tsim_traffic *traffic, int32_t number, struct lane *lane
     traffic->n_messages++;
 }
 
-/* The use is over for the lane when what it is sent in the last phase has come. */
+/* A lane's use is over when the messages that are sent to it in the last phase have arrived. */
 static void finish_use(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
     int32_t last = traffic->pattern->n_phases - 1;
     const struct tsim_pattern_phase *phase = phase_of(traffic, number, last);

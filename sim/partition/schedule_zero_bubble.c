@@ -83,10 +83,9 @@ static void build_v(const struct tsim_schedule_shape *z, int32_t s, const struct
     phase(b, s, "W0");
 }
 
-/* Weight gradients number `from` to `to` of those that step 6 put off, oldest first: the first h+1 alternate between
- * the chunks and end with chunk 0, the others are of chunk 0. Each before an input gradient of chunk 0 (step 7) or not
- * (8).
- */
+/* Puts the weight gradients `from` to `to` among those that step 6 delayed, oldest first: the first h+1 alternate
+ * between the chunks and end with chunk 0, the others belong to chunk 0. In step 7 each comes before an input gradient
+ * of chunk 0, in step 8 none does. */
 static void delayed_weights(const struct builder *b, int32_t h, int32_t from, int32_t to, bool with_input) {
     int32_t alternating = min_int(to, h + 1) - from, i = from;
     bool odd = (h + 1 - from) % 2; /* an odd number left: the oldest is of chunk 0 */

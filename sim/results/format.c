@@ -77,7 +77,7 @@ static void digits_text(double value, int place, struct thousands in, char *buff
     snprintf(buffer, size, "%.*f", decimals > 0 ? decimals : 0, to_place(value, place) / in.scale);
 }
 
-/* "20 M USD", "3.1 GWh": a prefix stands apart from dollars alone. */
+/* Returns "20 M USD", "3.1 GWh": a prefix stands apart from the unit only before dollars. */
 static const char *with_unit(const char *digits, struct thousands in, const char *unit, char *buffer, size_t size) {
     bool is_money = strcmp(unit, "USD") == 0, is_apart = *in.prefix && is_money;
     snprintf(buffer, size, "%s%s%s%s%s", digits, *in.prefix || *unit ? " " : "",

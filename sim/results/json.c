@@ -237,8 +237,9 @@ void tsim_json_parsed_or_text(struct tsim_json *parent, const char *key, const c
 
 static void write_value(json_t *value, int depth, FILE *out);
 
-/* Text of ours has to read back as YAML, which refuses some characters and breaks lines at others: U+007F to U+00A0,
- * U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF. Their code point, and the bytes that they take; 0 for all others. */
+/* Text must read back as YAML, which refuses some characters and breaks lines at others: U+007F to U+00A0, U+2028,
+ * U+2029, U+FEFF, U+FFFE, U+FFFF. Returns the code point of such a character and the bytes that it takes, or 0 for all
+ * others. */
 static unsigned to_escape(const char *text, size_t *n_bytes) {
     static const struct {
         const char *bytes;
@@ -260,7 +261,7 @@ static unsigned to_escape(const char *text, size_t *n_bytes) {
     return 0;
 }
 
-/* Text without anything to escape, as keys and nearly all values are, is written as it is. */
+/* Writes text without anything to escape, such as keys and nearly all values, as it is. */
 static bool write_plain(const char *text, FILE *out) {
     for (const unsigned char *at = (const unsigned char *)text; *at; at++)
         if (*at < ' ' || *at >= 0x7F || *at == '"' || *at == '\\')

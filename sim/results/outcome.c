@@ -93,7 +93,8 @@ static struct tsim_scaling_laws scaling_laws_of(const struct tsim_result *r) {
     return laws;
 }
 
-/* Infinite is no figure: tokens of a model that has none have no price, what never fails no time between failures. */
+/* An infinite value is no figure: a model without tokens has no price of tokens, and what never fails has no time
+ * between failures. */
 static double finite(double value) {
     return isfinite(value) ? value : (double)NAN;
 }
@@ -256,7 +257,7 @@ static bool is_one_of(const char *const *words, const char *name) {
     return false;
 }
 
-/* A figure that a point has, or one that a run's summary has. */
+/* Returns whether a point has the figure, or a run's summary. */
 static bool is_asked_for(size_t i, bool of_points) {
     return of_points ? SPECS[i].column->name != NULL : SPECS[i].column->is_in_runs;
 }

@@ -40,7 +40,7 @@ struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *r, struct tsi
                    loss_of(r, "because it sees few tokens", tokens, fit->per_tokens, fit->tokens_exponent)));
 }
 
-/* U (1 + r (1 - exp(-(epochs - 1) / r))): what is seen again wears off. */
+/* U (1 + r (1 - exp(-(epochs - 1) / r))): data that are seen again are worth less and less. */
 struct tsim_amount tsim_effective_tokens(struct tsim_term_recorder *r, struct tsim_amount unique_tokens,
                                          struct tsim_amount epochs) {
     static const char *const NAME = "scaling_laws.effective_tokens";

@@ -15,7 +15,7 @@ struct size {
 
 typedef void (*size_fn)(void *context, double batch, double steps);
 
-/* Every size in turn, and how many steps it has; returns the samples that they take. */
+/* Takes every size in turn with its number of steps, and returns the samples of all. */
 static double walk(const struct tsim_scenario *sc, size_fn take, void *context) {
     const struct tsim_batch_ramp_spec *r = &sc->training.batch_ramp;
     double n_sizes = ((double)sc->training.global_batch_size - r->from) / r->increment, each = r->samples / n_sizes;

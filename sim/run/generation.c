@@ -53,7 +53,7 @@ double tsim_cache_bytes(const struct tsim_scenario *sc, double tokens) {
     return bytes;
 }
 
-/* A pass of every engine: so many sequences of so many tokens, behind so many in the cache. The energy is of one
+/* Plays a pass of every engine: `sequences`, each of `tokens`, behind those in the cache. The energy is that of one
  * engine. */
 static enum tsim_status play(const struct engines *e, int64_t sequences, int64_t tokens, double cached, double *time_s,
                              double *energy_j) {
@@ -270,7 +270,7 @@ static double weights_bytes_of(const struct tsim_scenario *inference, enum tsim_
     return ends * bytes + (memory.weights_bytes / bytes - ends) * tsim_operand_bytes(precision);
 }
 
-/* An engine holds the weights, and behind them the cache of as many sequences as fit at their mean length. */
+/* An engine holds the weights, and beside them the cache of as many sequences as fit at their mean length. */
 static enum tsim_status size_engines(struct engines *e, const struct tsim_scenario *sc, double mean_tokens,
                                      double most_tokens, double *weights_bytes, double *excess_bytes) {
     double has_bytes = sc->generation.memory_frac * sc->cluster.node->accelerator->memory_bytes;

@@ -142,7 +142,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
 
 /* ---- what they move ---- */
 
-/* A server reads gradients, and reads and writes its fp32 weights and the state; pulled weights are read from them. */
+/* A server reads gradients, and reads and writes its fp32 weights and the optimizer's state; pulls read the weights. */
 static void size(struct run *run) {
     const struct tsim_scenario *sc = run->scenario;
     double parameters = tsim_model_parameters(sc->model), gradient_bytes = tsim_sent_gradient_bytes(sc);
@@ -167,7 +167,7 @@ static void add_servers(struct run *run, const struct tsim_machine *machine) {
     tsim_engine_add_stream(run->engine, next_of_servers, run);
 }
 
-/* One slow accelerator of a worker slows it down: the others wait. */
+/* One slow accelerator slows its worker down, because the worker's others wait. */
 static double slowdown(const struct tsim_variability_spec *v, double ranks, struct tsim_random *random) {
     bool is_slow = tsim_random_uniform(random) > pow(1 - v->straggler_frac, ranks);
     return v->straggler_frac > 0 && is_slow ? v->straggler_slowdown : 1;

@@ -91,8 +91,8 @@ static struct tsim_amount copy_time(struct tsim_term_recorder *r, const struct t
                    tsim_inverse(speed)));
 }
 
-/* A policy that trains makes room for engines on the same accelerators, and the policy for the reference: it leaves,
- * the reference comes and is overwritten by the policy that returns. */
+/* A policy that trains makes room for engines on the same accelerators, and then for the reference: it is copied away,
+ * the reference takes its place, and the returning policy overwrites the reference. */
 static struct tsim_amount copies_time(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                       const struct tsim_cluster *cluster) {
     const struct tsim_software *software = sc->software;

@@ -31,7 +31,7 @@ static const char *after(const char *text, const char *mark) {
     return at ? at + strlen(mark) : NULL;
 }
 
-/* "http://HOST" for the host that the request is for. */
+/* Returns whether the origin is "http://HOST", with the host that the request is for. */
 static bool is_own_origin(const struct tsim_serve_claims *claims) {
     const char *host = after(claims->origin, "http://");
     return host == claims->origin + strlen("http://") && claims->host && strcmp(host, claims->host) == 0;

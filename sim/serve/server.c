@@ -192,7 +192,7 @@ static void resume(struct request *request) {
     request->is_suspended = false;
 }
 
-/* A process that has ended without an answer: why. Its last line stands without what JSON would have to escape. */
+/* Explains why a process ended without an answer, by its last line without characters that JSON would have to escape. */
 static void explain_end(struct request *request, const struct tsim_serve_process *process, int exit_status) {
     enum { KILLED = 128 + 9 };
     char *line = tsim_serve_process_last_line(process);
@@ -210,7 +210,7 @@ static void explain_end(struct request *request, const struct tsim_serve_process
     tsim_heap_free(line);
 }
 
-/* The request needs its place no more; whoever waits may have it. */
+/* The request gives its place to whoever waits. */
 static void leave(struct place *place) {
     place->request->place = NULL;
     place->request = NULL;
@@ -264,8 +264,7 @@ static void read_process(struct place *place) {
         end_process(place);
 }
 
-/* A process that waits may have ended by itself, as one that the system was short of memory for: then another one is
- * started. */
+/* A waiting process may have ended by itself, for example because the system lacked memory: another one is started. */
 static bool give(struct place *place, const struct request *request) {
     for (int attempt = 0; attempt < 2; attempt++) {
         if (place->process.pid == 0 && !tsim_serve_process_start(&place->process, request->server->app->answer))
@@ -503,13 +502,14 @@ static void complete(void *context, struct MHD_Connection *connection, void **sl
     *slot = NULL;
 }
 
-/* Its end comes as that of a client that hangs up. */
+/* The connection then ends as if the client had hung up. */
 static void hang_up(struct client *client) {
     shutdown(client->socket, SHUT_RDWR);
     client->since_s = (double)INFINITY;
 }
 
-/* Whoever holds connections without asking anything, byte by byte or not at all, keeps nobody out. */
+/* Hangs up on the client that has been connected for longest without a whole request, so that such clients keep nobody
+ * out. */
 static void make_room(struct tsim_server *server) {
     struct client *slowest = NULL;
     for (struct client *c = server->clients; c; c = c->next)
@@ -591,8 +591,8 @@ static void watch_file(struct watch *watch, int file, short events, struct place
     watch->watched[watch->n++] = (struct watched){place, request};
 }
 
-/* libmicrohttpd does not look at a connection that is suspended: a client that went away is found here. (One that only
- * closes its own direction, as no browser does, is taken for gone, too.) */
+/* libmicrohttpd does not watch a suspended connection, so a client that has gone is found here. (A client that only
+ * closes its own direction, which no browser does, is taken for gone, too.) */
 static void watch_all(struct tsim_server *server, int daemon_file, struct watch *watch) {
     watch->n = 0;
     watch_file(watch, daemon_file, POLLIN, NULL, NULL);

@@ -22,8 +22,8 @@ static double beside_s(const struct tsim_scenario *sc, const struct tsim_pass_co
     return pass->exposed_expert_s + pass->exposed_context_s + (tensor_is_beside ? pass->exposed_tensor_s : 0);
 }
 
-/* A pass takes at least its time alone: that of its kernels, or of their launches (with what it waits for one by one it
- * is the longer of the two or more). */
+/* A pass takes at least the time of its kernels or of their launches, whichever is longer; with launches that block,
+ * the sum of both. */
 static double longer_s(const struct tsim_scenario *sc, double played_s, double host_s) {
     return sc->software->launch_blocking ? played_s + host_s : fmax(played_s, host_s);
 }
@@ -41,8 +41,8 @@ static bool is_split(const struct tsim_schedule_shape *shape) {
     return tsim_schedule_splits_backward(shape->schedule);
 }
 
-/* Whatever the stage does comes after the first forward pass of all stages before it; after its last pass, which is a
- * backward one, the same stages still have theirs to do. Zero-bubble steps follow one another without either. */
+/* All work of a stage comes after the first forward pass of all stages before it. After its last pass, a backward one,
+ * the same stages still have theirs to do. Zero-bubble steps follow one another without either. */
 static void add_stage(struct chain *chain, bool is_chained, double work_s, double first_release_s) {
     double s =
         is_chained ? chain->before_s + work_s + chain->after_s + (chain->after_s > 0 ? first_release_s : 0) : work_s;

@@ -150,7 +150,7 @@ static bool use_full(struct change *change) {
     return change->scenario->training.recompute != TSIM_RECOMPUTE_FULL && propose(change, "training.recompute", "full");
 }
 
-/* The next larger number of ranks that can share the experts. */
+/* Proposes the next larger number of ranks that can share the experts. */
 static bool use_expert(struct change *change) {
     int64_t n_experts = change->scenario->model->experts.count;
     struct tsim_parallelism_spec p = change->scenario->parallelism;
@@ -160,7 +160,7 @@ static bool use_expert(struct change *change) {
     return false;
 }
 
-/* More tensor ranks, the largest degree that stays on a node; replicas give way. */
+/* Proposes the largest tensor degree that stays on a node, with fewer replicas. */
 static bool use_tensor(struct change *change) {
     static const struct tsim_override REST = {"parallelism.data", "auto"};
     const struct change before = *change;

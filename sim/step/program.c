@@ -39,8 +39,7 @@ struct step_run {
     bool is_due;                  /* to look for one between ticks */
 };
 
-/* Unfolded, messages go through the topology's links, whose users are not known; the traffic of others is not, either.
- */
+/* Unfolded, messages go through the topology's links, whose users are not known; nor is the traffic of others. */
 static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_peak_demand most) {
     const struct tsim_scenario *sc = run->plan->scenario;
     bool can_spare = run->plan->folding == TSIM_FOLD_STAGES && sc->cluster.n_background == 0 &&
@@ -49,8 +48,8 @@ static int32_t add_resource(const struct step_run *run, double capacity, struct 
                                                          : tsim_engine_add_resource(run->engine, capacity);
 }
 
-/* A member's link of its own; -1 where it is one of the topology's, which takes its place. Folded, all links of a torus
- * are one: where each axis has some of them to itself, it only counts. */
+/* Adds a member's own link, or returns -1 if a link of the topology takes its place. Folded, all links of a torus are
+ * one; if each axis has some of them to itself, it only counts. */
 static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, double bytes_per_s,
                         struct tsim_peak_demand most) {
     if (run->has_links && run->links.topology->count[kind] > 0)
@@ -97,7 +96,8 @@ static void add_messages(const struct step_run *run, struct tsim_stage_group *gr
     tsim_step_message_of(run->plan, run->placement, at, (group->stage + p - 1) % p, &group->to_prev);
 }
 
-/* ZeRO-3: the root unit stays after the first forward pass, and all of them do for the backward pass if so told. */
+/* With ZeRO-3 the root unit stays gathered after the first forward pass, and if so configured all units stay for the
+ * backward pass. */
 static void keep_gathered(struct tsim_stage_group *group) {
     const struct tsim_step_plan *plan = group->plan;
     bool all = !plan->scenario->parallelism.reshard_after_forward;
@@ -490,7 +490,7 @@ static void tell_operators(struct step_run *run, int32_t stream, int64_t label, 
                              run->sink->needs_events, tell_played, &telling);
 }
 
-/* Message by message a collective's tasks take no time, but what lies between them. */
+/* Message by message, a collective's tasks take no time; the time between them counts. */
 static void account_data(const struct step_run *run, struct tsim_stage_group *group, int64_t label, tsim_tick begin,
                          tsim_tick end) {
     bool is_go = tsim_label_kind(label) == TSIM_TASK_GO,
@@ -650,7 +650,7 @@ static double period_s(const struct step_run *run) {
     return longest_s;
 }
 
-/* A stage group that ends before the last one waits for it: the step is over when all are. */
+/* A stage group that ends before the last one waits for it, because the step is over when all are. */
 static void close_accounts(struct step_run *run, double time_s) {
     for (int32_t i = 0; i < run->n_stage_groups; i++) {
         struct tsim_step_terms *terms = &run->stage_groups[i].account->terms;

@@ -74,7 +74,8 @@ static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
     return flops;
 }
 
-/* Counted as the model FLOPs are, as papers do that add them to these: the full attention square. */
+/* Returns recomputed FLOPs counted like model FLOPs, with the full attention square, as in papers that add them to
+ * these. */
 static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
     if (sc->training.recompute == TSIM_RECOMPUTE_SELECTIVE)
         return recomputed_parts_flops_per_token(sc);
@@ -160,7 +161,7 @@ static void record_fractions(struct tsim_term_recorder *r, const struct tsim_ste
                                 tsim_inverse(tsim_elsewhere(r, "step.time_s", t->time_s, TSIM_TIME_S))));
 }
 
-/* Ranks that use as much are one row. */
+/* Records the energy; ranks that use equally much are one row. */
 static void record_energy(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
                           const struct tsim_step_simulation *simulation) {
     struct tsim_part_list all = {.recorder = r};
@@ -374,7 +375,7 @@ static double least_s(const struct tsim_scenario *sc, const struct tsim_step_res
     return flops / peak_flops_per_s;
 }
 
-/* The bottleneck is the largest of what can be mended: of the matrix units' share, that above least_s. */
+/* The bottleneck is the largest share that can be reduced; of the matrix units' share, the part above least_s. */
 static void fill_bottleneck(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                             const struct tsim_stage_group_account *critical, struct tsim_step_result *result) {
     double matrix_s = 0, memory_s = 0;

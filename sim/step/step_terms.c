@@ -116,7 +116,7 @@ static void walk_stage(struct walk *w) {
 
 /* ---- passes ---- */
 
-/* A term that is the sum of its operators, or what the simulation made of them. */
+/* Returns a term that is the sum of its operators, or that was simulated from them. */
 static struct tsim_amount of_passes(const struct walk *w, const char *name, const struct tsim_part_list *parts,
                                     double simulated_s) {
     if (!w->account->plays_operators)

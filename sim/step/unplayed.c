@@ -113,7 +113,7 @@ static void refuse(const struct check *c, struct tsim_arena *arena, enum tsim_ax
     tsim_diag_hint(diag, "simulation.detail: operators plays each collective on its links");
 }
 
-/* Nothing is shared on a node's switch or mesh, and between nodes by way of a crossbar. */
+/* Nothing is shared on a node's switch or mesh, nor between nodes on a crossbar. */
 static bool has_shared_links(const struct tsim_cluster *cluster) {
     const struct tsim_fabric *fabric = cluster->fabric;
     const struct tsim_node *node = cluster->node;

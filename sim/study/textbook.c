@@ -379,7 +379,7 @@ static enum tsim_status product_value(const struct expression *e, const char *co
     return wrong(e, "expected a precision, found", arguments[1]);
 }
 
-/* One accelerator; storage and link of a byte a second, so that bytes are the seconds that they take. */
+/* Simulates one accelerator with storage and a link of one byte a second, so that bytes are the seconds that they take. */
 static enum tsim_status simulate_input_pipeline(const struct expression *e, const char *const *arguments,
                                                 struct tsim_input_pipeline_flow *flow) {
     double x[7];
@@ -411,7 +411,7 @@ static enum tsim_status step_value(const struct expression *e, const char *const
     return TSIM_OK;
 }
 
-/* The first step alone, which begins with empty buffers. */
+/* Returns the first step alone, which begins with empty buffers. */
 static enum tsim_status first_step_value(const struct expression *e, const char *const *arguments, double *value) {
     struct tsim_input_pipeline_flow flow;
     TSIM_TRY(simulate_input_pipeline(e, arguments, &flow));
@@ -572,7 +572,7 @@ static enum tsim_status unit_si(struct computing *c, const struct textbook_row *
     return TSIM_ERR_UNIT;
 }
 
-/* "153": both ends; "180 to 220"; "more than 3": to infinity; none: NAN. */
+/* Reads "153" as both ends, "180 to 220", and "more than 3" as up to infinity; without a text both are NAN. */
 static enum tsim_status text_range(struct computing *c, const struct tsim_value *text, double *from, double *to) {
     static const char MORE[] = "more than ";
     *from = *to = (double)NAN;

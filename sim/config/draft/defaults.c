@@ -182,7 +182,7 @@ static void resolve_cluster(struct tsim_draft *draft) {
     tsim_draft_resolve_shape(draft);
 }
 
-/* A node costs so much more than its accelerators, over them; a negative share is the price of a node with others. */
+/* Returns the price of a node beyond its accelerators, over their price; negative if the node has no price. */
 static double host_frac(const struct tsim_node *node) {
     double accelerators_usd = (double)node->accelerators * node->accelerator->purchase_usd;
     return node->purchase_usd > 0 && accelerators_usd > 0 ? node->purchase_usd / accelerators_usd - 1 : -1;
@@ -327,7 +327,8 @@ void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader) {
     resolve_sayings(draft);
 }
 
-/* The software's, if it cuts the ranks into equal groups: what nobody asked for is no error. */
+/* Returns the software's group if it cuts the ranks into equal groups, otherwise 0: a default that does not fit is no
+ * error. */
 static int64_t usual_zero_group(const struct tsim_draft *draft) {
     const struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t own = draft->scenario.software->defaults.zero_group, ranks = draft->data * p->context;
@@ -384,7 +385,7 @@ static void spread_layers(int64_t n, int64_t n_chunks, int64_t *layers) {
         layers[i] = n * (i + 1) / n_chunks - n * i / n_chunks;
 }
 
-/* The teacher goes forward by the student's plan, its layers divided anew. */
+/* The teacher runs forward with the student's plan, its layers divided anew. */
 static void finish_teacher(struct tsim_scenario *sc, struct tsim_arena *arena) {
     if (!sc->training.teacher)
         return;
@@ -420,8 +421,8 @@ static void finish_layers(struct tsim_draft *draft, struct tsim_arena *arena) {
         layers[i] = i == 0 || i == n_chunks - 1 ? ends : others;
 }
 
-/* The square root rule for the largest chunk: with n layers kept at every k-th, memory n/k + k is least at k = sqrt(n).
- */
+/* Applies the square root rule to the largest chunk: with n layers of which every k-th keeps its input, memory n/k + k
+ * is least at k = sqrt(n). */
 static void finish_recompute(struct tsim_draft *draft) {
     const struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t most = 1;
@@ -439,7 +440,8 @@ bool tsim_scenario_varies(const struct tsim_scenario *sc) {
     return v->compute_cv > 0 || (v->straggler_frac > 0 && v->straggler_slowdown > 1);
 }
 
-/* Ranks that would be folded may differ by their links or by chance, or each of their messages is wanted. */
+/* Returns whether ranks that would be folded may differ by their links or by chance, or whether each of their messages
+ * is wanted. */
 static bool needs_every_rank(const struct tsim_scenario *sc) {
     bool needs = sc->variability.compute_cv > 0 || sc->simulation.network == TSIM_NETWORK_STEPS;
     for (size_t i = 0; i < sc->cluster.n_degraded; i++)
@@ -456,7 +458,7 @@ const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *a
     return steady;
 }
 
-/* Software whose models have no tied matrices loads the one that embedding and head share twice. */
+/* Software without tied matrices loads the matrix that embedding and head share twice. */
 static void untie_embeddings(struct tsim_scenario *sc, struct tsim_arena *arena) {
     if (!sc->software->unties_embeddings || !sc->model->tied_embeddings)
         return;

@@ -257,7 +257,7 @@ static void check_halves(const struct tsim_draft *draft, struct tsim_reader *rea
                        "write both: {interval: 6 h, time: 10 min}");
 }
 
-/* A setting that is not the default (as the writer writes it). */
+/* Warns of a setting that is not the default (as the writer writes it). */
 static void warn(const struct tsim_draft *draft, struct tsim_reader *reader, const char *path, bool is_default,
                  const char *what) {
     if (!is_default && tsim_draft_has(draft, path))

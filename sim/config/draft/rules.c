@@ -33,8 +33,8 @@ static long long num(int64_t value) {
 
 typedef bool (*works_fn)(const struct check *c, int64_t value);
 
-/* The nearest values below and above `wanted`, up to `limit`, that work best, or else at all: "4", "4 or 8", "" when
- * there is none. */
+/* Finds the nearest values below and above `wanted`, up to `limit`, that work best, or otherwise at all: "4", "4 or 8",
+ * or "" if there is none. */
 static void nearest_values(const struct check *c, works_fn works_best, works_fn works, int64_t wanted, int64_t limit,
                            char text[64]) {
     int64_t below = (wanted < limit ? wanted : limit + 1) - 1, above = wanted + 1;
@@ -72,8 +72,8 @@ static void refuse(const struct check *c, const char *path, const char *what, co
     tsim_diag_hint(fail(c, path, "this version does not simulate %s", what), "%s", hint);
 }
 
-/* A layer list trains on samples, in data-parallel replicas and, but for what has tables or judges, stages of whole
- * blocks. */
+/* A layer list trains on samples, in data-parallel replicas and, unless it has tables or a discriminator, in stages of
+ * whole blocks. */
 static bool check_listed_model(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;
@@ -693,7 +693,7 @@ static void check_generation(const struct check *c) {
                        "less than the tokens of a sample (training.lengths.mean, training.sequence_length)");
 }
 
-/* A teacher goes forward over the same samples, divided as the student is. */
+/* A teacher runs forward over the same samples, divided as the student is. */
 static void check_teacher(const struct check *c) {
     const struct tsim_training_spec *t = &c->sc->training;
     const struct tsim_model *student = c->sc->model, *teacher = t->teacher;
@@ -723,7 +723,7 @@ static void check_teacher(const struct check *c) {
         check_sequence(&of_teacher);
 }
 
-/* Post-training is of decoders of language. */
+/* Post-training is for decoders of language alone. */
 static void check_kind(const struct check *c) {
     const struct tsim_training_spec *t = &c->sc->training;
     const struct tsim_model *model = c->sc->model;
@@ -816,7 +816,7 @@ static void check_adapter(const struct check *c) {
         refuse(c, "training.adapter", "a frozen model whose weights are streamed", "another accelerator");
 }
 
-/* Every rank has whole gradients to compress, and keeps what it did not send of each. */
+/* Each rank needs whole gradients to compress, and keeps the part of each that it did not send. */
 static void check_compression(const struct check *c) {
     const struct tsim_training_spec *t = &c->sc->training;
     const struct tsim_compression_spec *compression = &t->compression;
@@ -1253,7 +1253,7 @@ void tsim_draft_validate_job(const struct tsim_draft *draft, struct tsim_reader 
     check_job(&check);
 }
 
-/* A search is made of runs of some length. */
+/* A search consists of runs, so it needs their length. */
 static void check_search(const struct check *c) {
     const struct tsim_search_spec *s = &c->sc->search;
     if (s->method == TSIM_SEARCH_HALVING && s->trials < 2)

@@ -352,7 +352,7 @@ static const struct tsim_key SWEEP_KEYS[] = {
 };
 const struct tsim_table tsim_sweep_table = {SWEEP_KEYS, sizeof SWEEP_KEYS / sizeof SWEEP_KEYS[0], false};
 
-/* Followed before the table is read; what is left of it comes from a --set. */
+/* `extends` is followed before the table is read; a value that is left comes from a --set. */
 static void read_extends(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     (void)field;
     if (value)
@@ -800,7 +800,7 @@ static const char *const DERIVED[] = {"software",
                                       "parallelism.overlap.pipeline",
                                       "parallelism.overlap.expert"};
 
-/* Taken out of the document before it is read (scenario.c), with what it names. */
+/* The key is taken out of the document before it is read (scenario.c), with the keys that it names. */
 static void read_derived(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     static const struct tsim_key PATH = {.key = "derived", .kind = TSIM_KEY_STRING, .help = "a key's path"};
     const char *text;
@@ -882,7 +882,7 @@ bool tsim_has_plain_layers(const struct tsim_model *model) {
            model->n_pattern == 0 && model->tower.layers == 0 && model->generator.layers == 0 && !model->recurrent;
 }
 
-/* Every layer has experts, none are shared, and a rank has all of them. */
+/* Returns whether every layer has experts, none are shared, and a rank has all of them. */
 static bool has_like_expert_layers(const struct tsim_scenario *scenario) {
     const struct tsim_model *m = scenario->model;
     const struct tsim_experts *x = &m->experts;

@@ -117,7 +117,7 @@ static void add_table(struct description *d, const struct tsim_table *table, con
                 (const char *)object + table->keys[i].offset);
 }
 
-/* A scenario as it is written: every scalar with its path. */
+/* Adds a scenario as it is written: every scalar with its path. */
 static void add_tree(struct description *d, const struct tsim_value *value, const char *path) {
     if (value->kind == TSIM_VALUE_SCALAR)
         add_entry(d, path, value->text)->status = "read";

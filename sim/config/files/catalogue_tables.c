@@ -554,7 +554,7 @@ static double bytes_per_s_of(const struct tsim_value *value) {
     return bytes_per_s;
 }
 
-/* A rate that was measured on another wire, that of the text which says it, reaches the same share of this one. */
+/* If the measured rate comes from a file with another wire, scales it to the same share of this wire. */
 static void follow_wire(const struct tsim_value *mapping, const char *key, double *measured_bytes_per_s) {
     const struct tsim_value *wire = tsim_value_find_path(mapping, "scale_up.bandwidth"),
                             *measured = tsim_value_find_path(mapping, key), *own = wire;

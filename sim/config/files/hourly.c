@@ -22,7 +22,7 @@ struct lines {
 
 /* ---- a file ---- */
 
-/* The last cell of the next line that holds anything; false at the end. */
+/* Finds the last cell of the next line that is not empty. Returns false at the end. */
 static bool next_cell(struct lines *lines, char cell[MOST_CELL]) {
     while (*lines->at) {
         const char *line = lines->at, *begin = line, *end = begin + strcspn(begin, "\r\n");

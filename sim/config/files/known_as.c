@@ -62,7 +62,7 @@ static const struct tsim_key KNOWN_AS_KEYS[] = {
 /* clang-format on */
 const struct tsim_table tsim_known_as_table = {KNOWN_AS_KEYS, sizeof KNOWN_AS_KEYS / sizeof KNOWN_AS_KEYS[0], false};
 
-/* No prediction rests on a name, so nobody is told where it comes from. */
+/* No prediction rests on a name, so it needs no source. */
 void tsim_known_as_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_reader silent = *reader;
     silent.note = NULL;

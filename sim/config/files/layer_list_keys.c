@@ -167,9 +167,9 @@ static void put_pool(struct expansion *x, const struct tsim_list_entry *e) {
     layer->out_area = 1;
 }
 
-/* He et al. 2015 (arXiv:1512.03385), figure 5 right: 1x1 down to `width`, kernel x kernel, 1x1 up to `out`, each with
- * its norm, and the input added, through a projection where its shape differs. The stride is on the middle convolution
- * (ResNet v1.5). */
+/* Puts the layers of He et al. 2015 (arXiv:1512.03385), figure 5 right: 1x1 down to `width`, kernel x kernel, 1x1 up to
+ * `out`, each with its norm. The input is added, through a projection if its shape differs. The stride is on the middle
+ * convolution (ResNet v1.5). */
 static void put_bottleneck(struct expansion *x, const struct tsim_list_entry *e, int64_t stride) {
     struct expansion before = *x;
     int64_t kernel = e->kernel ? e->kernel : 3;
@@ -193,8 +193,8 @@ static void put_bottleneck(struct expansion *x, const struct tsim_list_entry *e,
     put(x, TSIM_LIST_RELU);
 }
 
-/* Hu et al. 2017 (arXiv:1709.01507), figure 2: the mean of each channel, down to `squeezed` of them and up again, and each
- * channel times what comes out. */
+/* Puts the layers of Hu et al. 2017 (arXiv:1709.01507), figure 2: the mean of each channel, a product to `squeezed`
+ * values and one back, and each channel times its result. */
 static void put_squeeze(struct expansion *x, int64_t squeezed) {
     int64_t channels = x->channels, height = x->height, width = x->width;
     struct tsim_list_entry pool = {.kind = TSIM_ENTRY_AVERAGE_POOL, .stride = 1},

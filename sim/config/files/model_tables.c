@@ -629,7 +629,7 @@ static bool check_tower(struct tsim_reader *reader, const struct tsim_value *map
     return !what;
 }
 
-/* `full_every` becomes a pattern. */
+/* Turns `full_every` into a pattern. */
 void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *m) {
     struct tsim_tower *t = &m->tower;
     t->image.channels = t->image.channels ? t->image.channels : 3;
@@ -871,7 +871,7 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
 
 /* ---- by kind ---- */
 
-/* cnn and mlp are lists of layers, dlrm becomes one. */
+/* Returns whether the model is a list of layers: cnn and mlp are, and dlrm becomes one. */
 static bool is_list(const struct tsim_value *mapping, bool *is_dlrm) {
     const struct tsim_value *kind = tsim_value_find(mapping, "kind");
     *is_dlrm = tsim_value_is_text(kind, "dlrm");
@@ -910,7 +910,7 @@ static long long layers_of(const struct tsim_value *list) {
     return layers > 0 ? layers : 1;
 }
 
-/* `layers` as a list is a pattern that comes once, and their number. */
+/* A list under `layers` is a pattern that occurs once, and gives the number of layers. */
 static const struct tsim_value *with_pattern(struct tsim_reader *reader, const struct tsim_value *mapping,
                                              const char *path) {
     const struct tsim_pair *layers = tsim_value_find_pair(mapping, "layers");

@@ -208,7 +208,7 @@ static bool check_scalar(struct tsim_reader *reader, const struct tsim_value *va
     return false;
 }
 
-/* A number without a unit: what the key's values are usually written in is most likely meant. */
+/* For a number without a unit, hints at the unit in which values of the key are usually written. */
 static void hint_unit(const struct tsim_key *key, const char *text, char hint[WHY_BYTES]) {
     const char *unit = key->unit;
     if (!unit && key->dimension == TSIM_TIME_S && key->default_text) /* the numbers of other keys tell more */
@@ -407,7 +407,7 @@ static const struct tsim_word STATUS_WORDS[] = {{"read", TSIM_SOURCE_READ},
                                                 {"fitted", TSIM_SOURCE_FITTED},
                                                 {"estimate", TSIM_SOURCE_ESTIMATE},
                                                 {NULL, 0}};
-/* `value` is only checked to be there; it is read by the key that it stands under. */
+/* Checks only that `value` is there; the key under which it stands reads it. */
 static void keep_value(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     (void)reader;
     (void)path;

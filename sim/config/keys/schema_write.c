@@ -15,8 +15,9 @@ static void append_text(struct tsim_writer *writer, const char *text) {
     append(writer, text, strlen(text));
 }
 
-/* Code points that JSON may hold as they are but libyaml refuses, folds or takes for a line break: C1 controls, the
- * byte order mark, the separators of lines and paragraphs. `text` is UTF-8 of `length` bytes. */
+/* Returns whether a code point needs an escape that JSON does not require, because libyaml refuses it, folds it or
+ * takes it for a line break: C1 controls, the byte order mark, the separators of lines and paragraphs. `text` is UTF-8
+ * of `length` bytes. */
 static bool needs_escape(unsigned code_point) {
     return (code_point >= 0x7F && code_point < 0xA1) || code_point == 0x2028 || code_point == 0x2029 ||
            code_point == 0xFEFF || code_point == 0xFFFE || code_point == 0xFFFF;
@@ -108,7 +109,7 @@ void tsim_writer_int(struct tsim_writer *writer, const char *key, int64_t value)
     write_raw(writer, key, text);
 }
 
-/* Pure numbers are JSON numbers; what has a unit is text. */
+/* Writes pure numbers as JSON numbers, and values with a unit as text. */
 static void write_quantity(struct tsim_writer *writer, const char *key, enum tsim_dimension dimension, double value) {
     char text[64];
     tsim_quantity_si(value, dimension, text, sizeof text);
@@ -142,7 +143,7 @@ static bool is_omitted(const struct tsim_key *key, const void *field) {
     return key->kind == TSIM_KEY_INT && *(const int64_t *)field == 0;
 }
 
-/* A mapping all of whose keys are omitted may be, too. */
+/* Returns whether all keys of a mapping are omitted, so that the mapping may be omitted, too. */
 static bool is_empty(const struct tsim_key *key, const void *object) {
     if (!key->is_omitted_when_zero)
         return false;

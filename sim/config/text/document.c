@@ -313,7 +313,7 @@ static size_t place_of_key(const struct builder *b, const struct key_table *tabl
     return bottom;
 }
 
-/* One key with its value, pushed unless the key is refused; false when reading cannot go on. */
+/* Builds one key with its value, and pushes them unless the key is refused. Returns false if reading cannot go on. */
 static bool build_pair(struct builder *b, struct key_table *table, const yaml_event_t *key_event, size_t bottom,
                        int depth) {
     const struct tsim_value *key = build_value(b, key_event, depth + 1);

@@ -130,7 +130,7 @@ static void add_sections(struct tsim_recipe *r, const struct tsim_value *root) {
     }
 }
 
-/* An adapter by its class: megatron.bridge.peft.lora.LoRA, with its rank and what has one. */
+/* Adds an adapter by its class, megatron.bridge.peft.lora.LoRA, with its rank and targets. */
 static void add_adapter(struct tsim_recipe *r, const struct tsim_value *root) {
     static const char *const KEYS[] = {"dim", "target_modules", "dropout"};
     const struct tsim_value *peft = tsim_value_find(root, "peft");
@@ -201,7 +201,7 @@ bool tsim_has_bridge_sections(const struct tsim_value *root) {
            tsim_value_find(root, "train");
 }
 
-/* Its name without what all of them end with. */
+/* Returns the recipe's name without the ending that all recipes share. */
 static const char *bare_recipe(struct tsim_arena *arena, const char *name) {
     static const char *const ENDS[] = {"_config", "_pretrain"};
     size_t n = strlen(name);

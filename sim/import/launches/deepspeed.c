@@ -141,7 +141,7 @@ static bool is_on(struct reading *g, const char *key) {
 
 /* ---- batch and cluster ---- */
 
-/* train_batch_size = micro-batch x accumulation x replicas; whichever is missing follows. */
+/* train_batch_size = micro-batch x accumulation x replicas; the missing one follows from the others. */
 static void put_batch(struct reading *g, int64_t model_ranks) {
     const struct tsim_setting *all = tsim_recipe_find(g->r, "train_batch_size"),
                               *micro = tsim_recipe_find(g->r, "train_micro_batch_size_per_gpu"),

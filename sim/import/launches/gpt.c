@@ -12,8 +12,8 @@
 
 /* ---- the cluster ---- */
 
-/* A number of machines that only a command or the environment knows ($SLURM_NNODES, nvidia-smi) is assumed like one
- * that nothing says. */
+/* Treats a number of machines that only a command or the environment knows ($SLURM_NNODES, nvidia-smi) like one that
+ * the file does not give. */
 static const struct tsim_setting *said(struct tsim_gpt *g, const char *key) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, key);
     if (!s || !s->lost)
@@ -360,8 +360,7 @@ static void put_expert_software(struct tsim_gpt *g) {
                         "sequential");
 }
 
-/* Layer by layer, by Megatron-Core itself or by Transformer Engine; of some parts of a layer (scope attn, ...):
- * said. */
+/* Returns whether the list has the item. */
 static bool names(const struct tsim_setting *list, const char *item) {
     const struct tsim_value *v = list->value;
     for (size_t i = 0; v->kind == TSIM_VALUE_SEQUENCE && i < v->n_items; i++)
@@ -370,7 +369,8 @@ static bool names(const struct tsim_setting *list, const char *item) {
     return false;
 }
 
-/* Attention and the router are all of a layer with experts that a graph can have. */
+/* Graphs may cover whole layers, captured by Megatron-Core or Transformer Engine, or the parts of a layer that a scope
+ * names (attn, ...). In a layer with experts a graph can hold only attention and the router. */
 static void put_graphs(struct tsim_gpt *g) {
     const struct tsim_setting *impl = tsim_recipe_find(g->r, "cuda_graph_impl"),
                               *scope = tsim_recipe_find(g->r, "cuda_graph_scope");
@@ -526,8 +526,8 @@ static void put_sequence(struct tsim_gpt *g) {
                           "experts over ranks with tensor parallelism need --sequence-parallel");
 }
 
-/* Zero-bubble schedules (sail-sg/zero-bubble-pipeline-parallelism, and its copies): the second half's memory is told
- * by how many micro-batches wait for their weight gradients. */
+/* Zero-bubble schedules (sail-sg/zero-bubble-pipeline-parallelism and its copies): the number of micro-batches that
+ * wait for their weight gradients tells which of them it is. */
 static void put_schedule(struct tsim_gpt *g) {
     static const char *const ON[] = {"enable_zero_bubble", "enable_zb_runtime", "enable_zbh1_pipeline", NULL};
     const struct tsim_setting *on = tsim_recipe_find_any(g->r, ON),
@@ -590,7 +590,7 @@ static void leave_out_idle(struct tsim_gpt *g) {
         mark_idle(g, idle, g->noop->value);
 }
 
-/* The stages of a layout; false: there is none. */
+/* Puts the stages of a layout. Returns false if there is none. */
 static bool put_layout(struct tsim_gpt *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "pipeline_model_parallel_layout");
     int *layers = TSIM_NEW_ARRAY(g->r->arena, TSIM_MOST_LAYOUT_STAGES, int);
@@ -772,7 +772,7 @@ static void read_sizes(struct tsim_gpt *g) {
     }
 }
 
-/* Whatever the file says of a model that the user gives is read, and counts for nothing. */
+/* If the user names a model, the file's own sizes are read but do not count. */
 static void put_model(struct tsim_gpt *g) {
     struct tsim_recipe *r = g->r;
     struct tsim_diags *diags = r->diags, unheard;

@@ -13,7 +13,7 @@
 
 #define MOST_SAMPLES INT64_C(1000000000000)
 
-/* One of several words of a value; NULL: there are not so many. */
+/* Returns the i-th word of a value with several, or NULL if it has fewer. */
 static const char *word_at(const struct tsim_setting *s, size_t i) {
     const struct tsim_value *value = s->value;
     if (value->kind != TSIM_VALUE_SEQUENCE)

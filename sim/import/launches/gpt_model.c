@@ -58,7 +58,7 @@ static int64_t padded(struct tsim_gpt *g, int64_t rows) {
     return (rows + unit - 1) / unit * unit;
 }
 
-/* The tokenizer whose vocabulary is known by its name; its rows in *rows. */
+/* Finds a tokenizer whose vocabulary is known by its name, and its rows. */
 static const struct tsim_setting *known_tokenizer(struct tsim_gpt *g, int64_t *rows) {
     static const char *const KEYS[] = {"tokenizer_model", "tokenizer.type", "tokenizer_name_or_path", "tokenizer.model",
                                        "tokenizer_type"};
@@ -355,7 +355,7 @@ void tsim_recipe_put_window(struct tsim_recipe *r, const struct tsim_setting *fr
     tsim_recipe_put_value(r, "model.pattern", from, tsim_value_new_list(r->arena, at, items, 2));
 }
 
-/* "128,0", "(127, 0)" or [127, 0]: tokens to the left, besides its own, and to the right; -1 are all. */
+/* "128,0", "(127, 0)" or [127, 0]: tokens to the left of its own, and to the right; -1 means all. */
 static int64_t tokens_to_the_left(const struct tsim_setting *s) {
     const char *text = tsim_setting_text(s);
     int64_t left = 0;
@@ -465,7 +465,7 @@ static void put_norm(struct tsim_gpt *g) {
         tsim_recipe_error(g->r, s, "'%.40s' is neither LayerNorm nor RMSNorm", text);
 }
 
-/* `positive` says it, `negative` denies it; absent: `otherwise`. */
+/* Puts a flag that `positive` sets and `negative` clears; if both are absent, `otherwise`. */
 static void put_flag(struct tsim_gpt *g, const char *path, const char *positive, const char *negative, bool otherwise) {
     const struct tsim_setting *yes = positive ? tsim_recipe_find(g->r, positive) : NULL,
                               *no = negative ? tsim_recipe_find(g->r, negative) : NULL;

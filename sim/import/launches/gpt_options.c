@@ -98,7 +98,8 @@ static void put_positions(struct tsim_launch_writer *w) {
         put_number(w, either(w, "rotary_percent", "rotary_percentage"), m->rotary_frac);
 }
 
-/* "([0]*3+[1]*58)": dense layers first; or every so many, which are the last of them. */
+/* Returns the layers with experts as "([0]*3+[1]*58)": after the dense layers every one, or the last one of each so
+ * many. */
 static const char *expert_layers(const struct tsim_launch_writer *w) {
     const struct tsim_model *m = w->scenario->model;
     const struct tsim_experts *x = &m->experts;
@@ -142,7 +143,7 @@ static void put_experts(struct tsim_launch_writer *w) {
     put_flag_if(w, "moe_grouped_gemm", s->expert_products == TSIM_PRODUCTS_GROUPED);
 }
 
-/* A letter for each layer. Megatron's own number of heads gives twice the hidden width. */
+/* Puts a letter for each layer. Megatron's default number of heads gives twice the hidden width. */
 static void put_hybrid(struct tsim_launch_writer *w) {
     const struct tsim_model *m = w->scenario->model;
     const struct tsim_value *pattern = tsim_value_find_path(w->resolved, "model.pattern");
@@ -369,7 +370,8 @@ static void put_sharding(struct tsim_launch_writer *w) {
 
 enum stages { STAGES_EVEN, STAGES_WITH_ENDS, STAGES_GIVEN, STAGES_OTHERWISE };
 
-/* Even; the embedding or the head counted as a layer; the first and the last of their own; or as no options say. */
+/* Stages may be even, count the embedding or the head as a layer, have a first and a last one of their own size, or be
+ * such that no option describes them. */
 static enum stages stages_of(const struct tsim_launch_writer *w) {
     const struct tsim_parallelism_spec *p = &w->scenario->parallelism;
     const int64_t *layers = p->layers_per_chunk, n = tsim_n_model_parts(p), middle = layers[n > 2];

@@ -123,8 +123,8 @@ static const struct tsim_setting *switched_on(struct tsim_recipe *r, const char 
     return s && !tsim_value_is_off(s->value) && !tsim_setting_is(s, "False") ? s : NULL;
 }
 
-/* Other programs' names of what the Trainer, peft and trl call otherwise; the first of a key's names that is there
- * counts. */
+/* Adds settings under the Trainer's, peft's and trl's names that other programs call otherwise. If several names of a
+ * key are given, the first counts. */
 static void add_other_names(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {{"model_name", "model_name_or_path"},
                                            {"model_id_or_path", "model_name_or_path"},
@@ -210,8 +210,8 @@ static void add_of_qlora(struct tsim_recipe *r) {
             add(r, program, DEFAULTS[i][0], DEFAULTS[i][1]);
 }
 
-/* A program whose name has "lora" in it, or whose arguments are alpaca-lora's, trains an adapter, which its own code
- * may describe: that is asked for. */
+/* A program whose name contains "lora", or that has alpaca-lora's arguments, trains an adapter. If only its own code
+ * describes the adapter, an error asks for it. */
 static void ask_for_adapter(struct tsim_recipe *r) {
     const struct tsim_setting *program = find(r, "program");
     const bool is_alpaca = find(r, "base_model") && find(r, "data_path") && find(r, "micro_batch_size");
@@ -522,7 +522,7 @@ static const char *name_in_section(struct tsim_recipe *r, const char *path, cons
                : NULL;
 }
 
-/* Many a program keeps the Trainer's arguments in sections of its own. */
+/* Many programs keep the Trainer's arguments in sections of their own. */
 static void add_leaf(void *context, const char *path, const struct tsim_value *value) {
     struct tsim_recipe *r = context;
     const char *dot = strrchr(path, '.'), *key = dot ? name_in_section(r, path, dot + 1, value) : NULL;

@@ -163,7 +163,7 @@ static void rename_settings(struct reading *g, const char *const (*names)[2], si
 
 /* ---- axolotl ---- */
 
-/* bf16: auto, which is the default, is what the accelerator has; full keeps no fp32 copy. */
+/* bf16: auto, the default, takes bf16 if the accelerator has it; full keeps no fp32 copy. */
 static void add_axolotl_precision(struct reading *g) {
     const struct tsim_setting *s = find(g, "bf16"), *other = find(g, "bfloat16"), *model = find(g, "base_model");
     const char *text = s ? tsim_setting_text(s) : "";
@@ -213,7 +213,7 @@ static void add_axolotl_attention(struct reading *g) {
             add(g, find(g, FUSED[i]), "attn_implementation", "flash");
 }
 
-/* gradient_checkpointing: unsloth, offload, offload_disk put what is recomputed from elsewhere. */
+/* gradient_checkpointing: unsloth, offload and offload_disk keep the inputs of recomputation elsewhere. */
 static void add_axolotl_recompute(struct reading *g) {
     const struct tsim_setting *s = find(g, "gradient_checkpointing");
     const char *text = s ? tsim_setting_text(s) : "";
@@ -319,7 +319,7 @@ static void build_llama_factory(struct reading *g) {
         tsim_recipe_put(g->r, "training.master_weights", pure, NULL, "false");
 }
 
-/* llamafactory-cli train, or src/train_bash.py as it was once. */
+/* Reads llamafactory-cli train, or its older form src/train_bash.py. */
 static enum tsim_status read_command(struct tsim_recipe *r) {
     static const char *const ARGUMENTS[] = {"stage",
                                             "finetuning_type",

@@ -39,7 +39,7 @@ static bool is_global(const char *text) {
     return at && (!line || at < line) && strstr(at, "_global_") && strstr(at, "_global_") < at + 24;
 }
 
-/* FOLDER/NAME.yaml, composed; NULL: it is not there. */
+/* Reads FOLDER/NAME.yaml and composes it. Returns NULL if it is not there. */
 static const struct tsim_value *read_file(struct reading *g, const char *folder, const char *name, const char *package,
                                           int depth) {
     const char *dot = strrchr(name, '.');

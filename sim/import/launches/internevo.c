@@ -178,7 +178,7 @@ static void add_precision(struct tsim_recipe *r) {
             strcmp(text, "bfloat16") == 0 ? "true" : "false");
 }
 
-/* A share of the layers may be recomputed; else InternLM's norms are (dropout_selective_checkpoint). */
+/* A share of the layers may be recomputed; otherwise InternLM's norms are (dropout_selective_checkpoint). */
 static void put_recompute(struct tsim_recipe *r) {
     const struct tsim_setting *s = tsim_recipe_find(r, "model.checkpoint"),
                               *norms = tsim_recipe_find(r, "model.dropout_selective_checkpoint");
@@ -213,8 +213,8 @@ static int64_t given_world(struct tsim_recipe *r, int64_t least) {
     return world > least ? world : least;
 }
 
-/* isp divides the sequence, not the products: Ulysses' exchange around attention, and weights that are gathered over
- * the ranks of `weight` as those of full sharding are. */
+/* isp divides the sequence, not the products: it has Ulysses' exchange around attention, and gathers weights over the
+ * ranks of `weight` like full sharding. */
 static void put_weights(struct tsim_recipe *r, bool is_isp, int64_t replicas) {
     const struct tsim_setting *zero = degree(r, "zero1"), *weight = degree(r, "weight");
     const int64_t ranks = degree_of(r, "weight", -1), states = zero ? tsim_setting_int(r, zero, -1, 1000000) : -1;
@@ -274,7 +274,7 @@ static void build(struct tsim_recipe *r) {
                         tsim_setting_flag(r, parameters) ? "true" : "false");
 }
 
-/* The sections that training is made of; learning rates, logs and checkpoints stand in others. */
+/* Adds the sections that describe training; learning rates, logs and checkpoints stand in others. */
 static void add_settings(struct tsim_recipe *r, const struct tsim_python *python) {
     static const char *const SECTIONS[] = {"model.", "parallel.", "data.", "hybrid_zero_optimizer.", "moe."};
     for (size_t i = 0; i < python->n_values; i++) {

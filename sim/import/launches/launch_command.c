@@ -53,7 +53,7 @@ const char *tsim_launcher_key(const char *key) {
     return key;
 }
 
-/* "1:4" of an elastic launch is its most. */
+/* Returns the largest number of an elastic launch: 4 of "1:4". */
 static const char *most_nodes(const char *key, const char *text) {
     const char *colon = strrchr(text, ':');
     return strcmp(key, "nnodes") == 0 && colon ? colon + 1 : text;
@@ -124,7 +124,7 @@ static const struct tsim_value *values_of(struct reading *g, const struct tsim_s
     return list;
 }
 
-/* pretrain_gpt.py, or a module that is no launcher: -m my.pretraining. */
+/* Returns whether the word is pretrain_gpt.py or its like, or a module that is no launcher: -m my.pretraining. */
 static bool is_program(const struct words *w, size_t i) {
     const char *text = w->words[i].text;
     size_t length = strlen(text);
@@ -144,7 +144,8 @@ static size_t end_of_launcher(struct reading *g, const struct words *w) {
     return 0;
 }
 
-/* KEY=VALUE, KEY of letters, digits, underscores and dots; Hydra adds one that was not there with "+" before it. */
+/* Returns whether the text is KEY=VALUE, with letters, digits, underscores and dots in KEY; Hydra puts "+" before a key
+ * that it adds. */
 static bool is_pair(const char *text) {
     text += strspn(text, "+");
     const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
@@ -188,8 +189,8 @@ static const char *lost_command(const struct reading *g, const char *text) {
     return tsim_arena_strndup(g->r->arena, text, n < MOST_SHOWN ? n + 1 : MOST_SHOWN);
 }
 
-/* An argument without a value: what stands behind it in the script, where that is an expansion, came to nothing; of a
- * variable, what that would have got its value from. */
+/* For an argument without a value, returns the expansion behind it in the script that came to nothing; for a variable,
+ * what would have set it. */
 static const char *lost_value(struct reading *g, const struct tsim_shell_word *word) {
     const char *text = g->text + word->start;
     size_t length = strlen(word->text);
@@ -378,7 +379,8 @@ static const char *read_beside(void *context, struct tsim_arena *arena, const ch
     return g->r->input.read_beside ? g->r->input.read_beside(arena, g->r->input.file, path, size) : NULL;
 }
 
-/* --env, and arguments of the form NAME=VALUE: scripts that take such export them, in a loop over "$@". */
+/* Returns --env, and arguments of the form NAME=VALUE, because scripts that take such arguments export them in a loop
+ * over "$@". */
 static const char *const *environment_of(const struct reading *g, size_t *n) {
     static const char NAME[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const struct tsim_import_input *input = &g->r->input;

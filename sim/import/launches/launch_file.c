@@ -193,7 +193,7 @@ static bool carry_software(struct carrying *c, const struct tsim_value *got) {
     return true;
 }
 
-/* The first mistake of the file that was written, as one of what it was written for. */
+/* Reports that the format cannot express the scenario, with the first mistake of the written file. */
 static enum tsim_status refused(struct carrying *c, const struct tsim_diags *diags) {
     const char *why = tsim_arena_printf(c->w.arena, "%s is another when it is read again", c->differing);
     for (size_t i = 0; i < diags->n_items; i++)
@@ -425,7 +425,7 @@ struct launch_lines { /* without blanks around them, without what carries on a l
     size_t n;
 };
 
-/* A key of TOML stands behind its section: "parallelism.tensor_parallel_degree = 4". */
+/* Names a key of TOML after its section: "parallelism.tensor_parallel_degree = 4". */
 static void add_lines(struct tsim_arena *arena, struct launch_lines *lines, const char *text) {
     const char *section = "";
     for (const char *line = text; *line;) {
@@ -462,8 +462,8 @@ static void add_leaves(struct tsim_arena *arena, struct launch_lines *lines, con
     }
 }
 
-/* The options of the scenario in its software's own file, without what the file carries beside them. False: there is no
- * such file. YAML and JSON are told apart by their keys, all others by their lines. */
+/* Finds the options of the scenario in its software's own file, without those that the file carries for tsim. Returns
+ * false if there is no such file. YAML and JSON are told apart by their keys, all others by their lines. */
 static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct launch_lines *lines) {
     struct tsim_diags unheard;
     struct carrying c = {.w = {.arena = arena, .scenario = scenario, .launch = scenario->software->launch},
@@ -493,7 +493,7 @@ static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *sce
     return is_written;
 }
 
-/* A script may have said the same in fewer words. */
+/* Returns a shorter way in which a script may say the same. */
 static const char *shorthand(const char *line) {
     return strcmp(line, "--recompute-granularity selective") == 0 ? " (or --recompute-activations)" : "";
 }

@@ -79,7 +79,7 @@ static const char *dots_of(const struct line *line) {
     return NULL;
 }
 
-/* torch.bfloat16 is bf16, AttnBackend.flash is flash, 'p2p' is p2p. */
+/* Returns bf16 for torch.bfloat16, flash for AttnBackend.flash, p2p for 'p2p'. */
 static const char *plain_value(struct tsim_arena *arena, const char *text, size_t length) {
     while (length > 0 && strchr(" '\"", text[0]))
         text++, length--;

@@ -160,7 +160,7 @@ static void put_sharding(struct tsim_recipe *r, bool has_fsdp) {
         tsim_recipe_put(r, "parallelism.zero_group", s, NULL, "node");
 }
 
-/* Adam, or Lion, which has one state. */
+/* Returns Adam, or Lion, which has one state. */
 static const char *optimizer_of(struct tsim_recipe *r) {
     const struct tsim_setting *s = tsim_recipe_find(r, "optimizer.name");
     const char *text = s ? tsim_setting_text(s) : "decoupled_adamw";
@@ -175,7 +175,8 @@ static const char *optimizer_of(struct tsim_recipe *r) {
     return "adamw";
 }
 
-/* 63900ba: batches, 300_000tok or samples (sp); epochs (ep) and shares of the run say nothing here. */
+/* Puts the length: 63900ba are batches, 300_000tok tokens, sp samples; epochs (ep) and shares of the run do not tell
+ * it. */
 static void put_length(struct tsim_recipe *r) {
     static const char *const UNITS[][2] = {
         {"ba", "training.steps"}, {"tok", "training.tokens"}, {"sp", "training.samples"}};

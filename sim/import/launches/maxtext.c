@@ -363,8 +363,7 @@ static void put_model(struct reading *g) {
 
 /* ---- training ---- */
 
-/* per_device_batch_size x devices are the samples of a step; a replica's are those of its tensor, context and stage
- * ranks. */
+/* A step has per_device_batch_size x devices samples, and a replica those of its tensor, context and stage ranks. */
 static void put_batch(struct reading *g) {
     const struct tsim_setting *s = find(g, "per_device_batch_size"), *parts = find(g, "num_pipeline_microbatches");
     const int64_t each_of = g->tensor * g->pipeline * g->context,

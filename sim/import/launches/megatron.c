@@ -35,7 +35,7 @@ static const struct tsim_command_kind COMMAND = {ARGUMENTS, "Megatron-LM",
 
 /* ---- YAML ---- */
 
-/* Every scalar and list under its own name, whatever it stands below. */
+/* Adds every scalar and list under its own name, at any depth. */
 static void add_tree(struct reading *g, const struct tsim_value *value) {
     for (size_t i = 0; i < value->n_items; i++) {
         const struct tsim_pair *pair = &value->pairs[i];
@@ -57,7 +57,8 @@ static enum tsim_status read_yaml(struct reading *g) {
 
 /* ---- what the program printed ---- */
 
-/* Every argument is there, so that most say nothing: of those that would be refused or slow a run these alone do. */
+/* A log lists every argument, most at their defaults. Among arguments that would be refused or slow a run down, only
+ * those with these keys matter there. */
 static bool tells_in_list(const char *key) {
     static const char *const TELLING[] = {"hybrid_override_pattern",
                                           "hybrid_layer_pattern",
@@ -241,7 +242,7 @@ static void rename_settings(struct tsim_recipe *r) {
     }
 }
 
-/* The newer name of the letters (2026) is given without --num-layers, which they count. */
+/* The newer option for the letters (2026) comes without --num-layers, because the letters give the number. */
 static void add_layers(struct tsim_recipe *r) {
     const struct tsim_setting *letters = tsim_recipe_find(r, "hybrid_layer_pattern");
     if (letters && !tsim_value_is_off(letters->value) && !is_given(r, "num_layers"))

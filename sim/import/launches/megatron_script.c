@@ -19,7 +19,7 @@ static const char *dashed(struct tsim_arena *arena, const char *key) {
     return name;
 }
 
-/* Several words are arguments each; brackets, stars and bars are a shell's. */
+/* Several words are separate arguments; brackets, stars and bars must be quoted for a shell. */
 static const char *shell_text(struct tsim_arena *arena, const char *value) {
     return strpbrk(value, "()[]*|") ? tsim_arena_printf(arena, "'%s'", value) : value;
 }

@@ -226,7 +226,7 @@ static enum tsim_status read_recipe(struct reading *g, const char *name, struct 
     return tsim_recipe_finish(g->r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
 }
 
-/* The launcher's own configuration has that of the training beneath a key of that name. */
+/* The launcher's own configuration holds that of the training under the key `training`. */
 static const struct tsim_value *training_of(const struct tsim_value *root) {
     const struct tsim_value *training = tsim_value_find(root, "training");
     return training && training->kind == TSIM_VALUE_MAPPING && tsim_value_find(training, "model") ? training : root;

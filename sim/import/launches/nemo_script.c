@@ -64,8 +64,8 @@ static const struct tsim_value *place(struct reading *g, const struct tsim_pytho
     return tsim_recipe_scalar(g->r, v->line, v->column, v->text);
 }
 
-/* "llm.llama3_8b.pretrain_recipe", of a name, not among the arguments of a call. The last that a function has is
- * meant. */
+/* Finds "llm.llama3_8b.pretrain_recipe" as the value of a name, not among the arguments of a call. If a function has
+ * several, the last one counts. */
 static bool find_recipe(struct reading *g, const struct tsim_python *p, struct recipe *found) {
     static const char CALL[] = "._call";
     found->at = NULL;
@@ -86,7 +86,7 @@ static bool find_recipe(struct reading *g, const struct tsim_python *p, struct r
     return found->at != NULL;
 }
 
-/* The function that has a recipe, else the module: the one that is named behind "--", or the last. */
+/* Reads the function that has a recipe, or the module: the function named behind "--", or the last one. */
 static enum tsim_status read_python(struct reading *g, struct tsim_python *python, struct recipe *found) {
     struct tsim_python names = {0};
     const struct tsim_import_input *input = &g->r->input;
@@ -132,7 +132,7 @@ static const char *argument_of(const char *name) {
     return NULL;
 }
 
-/* bf16_with_fp8_mixed(), fp16_mixed() and their like say the data types. */
+/* bf16_with_fp8_mixed(), fp16_mixed() and their like give the data types. */
 static void set_precision(struct reading *g, const struct tsim_python_value *v) {
     const char *dot = strrchr(v->text, '.'), *name = dot ? dot + 1 : v->text;
     if (strncmp(name, "bf16", 4) != 0 && strncmp(name, "fp16", 4) != 0) {
@@ -301,7 +301,7 @@ static enum tsim_status python_job(struct reading *g, const struct tsim_value **
 
 /* ---- the shell ---- */
 
-/* CONFIG.yaml of NeMo's or the launcher's tree, in a folder above the script; NULL: it stands in none of them. */
+/* Finds CONFIG.yaml of NeMo's or the launcher's tree in a folder above the script. Returns NULL if there is none. */
 static const struct tsim_value *file_of(struct reading *g, const char *config) {
     static const char *const FOLDERS[] = {"", "conf/", "launcher_scripts/conf/training/", "launcher_scripts/conf/peft/",
                                           "examples/nlp/language_modeling/conf/"};

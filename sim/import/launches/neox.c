@@ -193,7 +193,7 @@ static void add_vocabulary(struct reading *g) {
 
 /* ---- the rest ---- */
 
-/* [[["flash"], 24]]: kinds of attention and how many layers of each; here all are of one kind. */
+/* Returns whether a list has the word. [[["flash"], 24]] lists kinds of attention and the number of layers of each. */
 static bool lists(const struct tsim_value *value, const char *word) {
     if (value->kind == TSIM_VALUE_SCALAR)
         return strcmp(value->text, word) == 0;
@@ -217,7 +217,7 @@ static void add_attention(struct reading *g) {
         add(g, s, "use_flash_attn", "true");
 }
 
-/* fp16.type says bfloat16 in older files. */
+/* Older files say bfloat16 by fp16.type. */
 static void add_precision(struct reading *g) {
     const struct tsim_setting *word = find(g, PRECISION), *type = find(g, "fp16.type");
     const bool says_bf16 =
@@ -291,7 +291,7 @@ static void add_defaults(struct reading *g) {
         add(g, device, "optimizer_cpu_offload", "true");
 }
 
-/* Attention and feed-forward block side by side, with a norm each unless they are tied. */
+/* Puts attention and feed-forward block side by side, with a norm each unless they share it. */
 static void put_parallel_block(struct reading *g) {
     const struct tsim_setting *s = find(g, "gpt_j_residual");
     if (!s || !tsim_setting_flag(g->r, s))

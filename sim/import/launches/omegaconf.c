@@ -45,7 +45,8 @@ static size_t item_length(const char *text) {
     return length;
 }
 
-/* The resolvers that NeMo's launcher registers, on whole numbers. False: it cannot be told, or is too large. */
+/* Computes the resolvers that NeMo's launcher registers, on whole numbers. Returns false if the result is unknown or
+ * too large. */
 static bool calculate(const char *name, long long a, long long b, long long *value) {
     const long long most = 1000000000000LL;
     if (strcmp(name, "multiply") == 0)

@@ -26,7 +26,7 @@ struct reading {
     int n_presets;
 };
 
-/* "${PRIMUS_TP:1}" is 1, "${A:deepseek_v3}.yaml" deepseek_v3.yaml, unless --env says another. */
+/* Replaces "${PRIMUS_TP:1}" by 1 and "${A:deepseek_v3}.yaml" by deepseek_v3.yaml, unless --env gives another value. */
 static const char *with_defaults(struct tsim_arena *arena, const struct tsim_import_input *input, const char *text) {
     const char *result = "";
     for (int n = 0; *text && n < 8; n++) {
@@ -94,7 +94,7 @@ static const char *machine_of(const struct reading *g) {
 
 static bool read_preset(struct reading *g, const char *name);
 
-/* The presets that it extends, then its own settings, which come later and count. */
+/* Adds the presets that a preset extends, then its own settings, which override them. */
 static void add_preset(struct reading *g, const struct tsim_value *root) {
     static const char *const PARENTS[] = {"extends", "includes", "bases"};
     for (size_t i = 0; i < sizeof PARENTS / sizeof PARENTS[0]; i++) {
@@ -133,7 +133,7 @@ static bool read_preset(struct reading *g, const char *name) {
     return false;
 }
 
-/* The names of presets that are no names of models; those of Qwen have an edition at the end. */
+/* Returns the model of a preset whose name differs from the model's, or is one with an edition at the end (Qwen's). */
 static const char *known_preset(struct reading *g) {
     static const char *const NAMES[][2] = {
         {"deepseek_v2_lite", "deepseek-v2-lite"}, {"deepseek_v2", "deepseek-v2"},
@@ -187,7 +187,8 @@ static void put_plain_attention(struct reading *g, const char *id, const struct 
         tsim_recipe_put(g->r, tsim_arena_printf(g->r->arena, "model.latent.%s", RANKS[i]), latent, NULL, "0");
 }
 
-/* A preset of Primus that is not the model of its name (primus/configs/models/megatron/gpt_oss_20B.yaml@5163c07). */
+/* Puts the model of a preset that differs from the model of its name
+ * (primus/configs/models/megatron/gpt_oss_20B.yaml@5163c07). */
 static void put_preset(struct reading *g, const struct tsim_setting *from) {
     if (strcmp(g->model, "gpt_oss_20B") == 0)
         tsim_put_hub_model(g->r, from, "primus-gpt-oss-20b");
@@ -243,7 +244,7 @@ static void add_defaults(struct reading *g) {
 
 /* ---- the other frameworks ---- */
 
-/* "llama3.1_70B-fp8" is llama3's flavor 70B with float8. */
+/* "llama3.1_70B-fp8" is llama3 with the flavor 70B and float8. */
 static void add_flavor(struct reading *g) {
     static const char *const FAMILIES[][3] = {
         {"llama3", "llama3", ""}, {"llama4_17Bx", "llama4", "17bx"}, {"deepseek_v3_", "deepseek_v3", ""},

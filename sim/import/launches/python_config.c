@@ -138,7 +138,7 @@ static size_t string_prefix(const struct reading *g) {
     return next(g, n) == '"' || next(g, n) == '\'' ? n + 1 : 0;
 }
 
-/* Its content, with escapes as they are; over the closing quotes. */
+/* Returns the string's content, with escapes as they are, and goes past the closing quotes. */
 static const char *string(struct reading *g) {
     g->at += string_prefix(g) - 1;
     const char quote = now(g);
@@ -317,7 +317,7 @@ static void primary(struct reading *g, const char *scope, const char *path) {
     }
 }
 
-/* The number that stands under the path; false: none does. */
+/* Finds the number under the path. Returns false if there is none. */
 static bool number_at(const struct reading *g, const char *path, double *number) {
     for (size_t i = g->python->n_values; i > 0; i--)
         if (strcmp(g->python->values[i - 1].path, path) == 0) {
@@ -352,7 +352,7 @@ static bool products(struct reading *g, const char *scope, const char *path, siz
     }
 }
 
-/* The source is kept of what is no literal, call or product: it says nothing to most that ask for it. */
+/* Reads an expression. If it is no literal, call or product, only its source is kept, which few callers use. */
 static void expression(struct reading *g, const char *scope, const char *path, bool is_within) {
     if (g->status != TSIM_OK || g->depth >= MOST_DEPTH) {
         fail(g, TSIM_ERR_LIMIT, "expressions within each other that are too deep");
@@ -399,7 +399,7 @@ static bool begins(const struct reading *g, const char *word) {
     return g->size - g->at > n && strncmp(g->text + g->at, word, n) == 0 && !is_name_char(g->text[g->at + n]);
 }
 
-/* name = ..., name.attribute = ..., name: type = ...; anything else is passed over. */
+/* Reads name = ..., name.attribute = ..., name: type = ...; skips anything else. */
 static void assignment(struct reading *g, const char *scope) {
     const size_t start = g->at;
     const char *name = isalpha((unsigned char)now(g)) || now(g) == '_' ? dotted_name(g) : "";
@@ -436,7 +436,7 @@ static void end_line(struct reading *g) {
     g->at += !is_end(g);
 }
 
-/* "nodes: int = 1" and its like: what the call gives under `given`, else the default. */
+/* Reads "nodes: int = 1" and its like: the value that the call gives under `given`, or the default. */
 static void parameters(struct reading *g, size_t function, const char *scope, const char *given) {
     g->at = g->heads[function];
     for (int n = 0; !closes(g, ')') && g->status == TSIM_OK; n++) {

@@ -252,7 +252,7 @@ static const char *how_to_give(struct tsim_recipe *r, const char *lost) {
     return "the output of a command is unknown: write its value instead";
 }
 
-/* A number whose place is empty. True: it is said. */
+/* Reports a number that has no value because what it came from is empty. Returns whether it did. */
 static bool is_lost(struct tsim_recipe *r, const struct tsim_setting *s) {
     if (s->lost)
         tsim_diag_hint(tsim_recipe_error(r, s, "has no value: %s is empty", s->lost), "%s", how_to_give(r, s->lost));
@@ -452,7 +452,7 @@ static bool is_switched_on(const struct tsim_value *value) {
     return tsim_value_is_text(value, "True") || tsim_value_is_text(value, "true");
 }
 
-/* Among all that a program prints, defaults of a version that tsim does not know. */
+/* Notes the name of an unknown setting for the warning that they share, while there is room. */
 static void note_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
     enum { MOST_NAMED = 8 };
     if (r->n_unknown++ < MOST_NAMED)
@@ -460,7 +460,7 @@ static void note_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
                                        one_line(r->arena, s->name));
 }
 
-/* A name that nothing asked for may be a slip of one that was asked for and is absent. */
+/* An unknown name may be a misspelling of one that was looked for and is absent. */
 static void take_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
     const char *near = tsim_did_you_mean(s->key, r->absent, r->n_absent);
     near = near && strcmp(near, s->key) == 0 ? NULL : near;
@@ -509,7 +509,7 @@ static const char *origin_of(const struct tsim_recipe *r, const char *path) {
     return NULL;
 }
 
-/* A key of the second level with where it comes from; of a mapping below it, where its keys come from. */
+/* Writes a key of the second level with its source, and for a mapping below it the sources of its keys. */
 static void write_key(struct tsim_recipe *r, struct tsim_lines *out, const char *indent, const struct tsim_pair *pair,
                       const char *path) {
     const char *line =
@@ -600,7 +600,7 @@ static bool is_unset(const struct tsim_recipe *r, size_t i) {
     return i < r->n_carried && strcmp(r->input.overrides[i].value, "null") == 0;
 }
 
-/* A carried null takes out what was put there. */
+/* A null that the file carries removes the key. */
 static void take_out(struct tsim_recipe *r, const char *path) {
     const char *dot = strrchr(path, '.');
     const char *parent = dot ? tsim_arena_strndup(r->arena, path, (size_t)(dot - path)) : "";

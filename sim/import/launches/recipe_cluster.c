@@ -42,7 +42,8 @@ static bool has_memory(const struct tsim_accelerator *accelerator, double bytes)
     return fabs(accelerator->memory_bytes / bytes - 1) < 0.08; /* GB and GiB are taken for each other */
 }
 
-/* One of the same name up to the dash ("h100") with that memory; NULL: the catalogue has none. */
+/* Finds an accelerator with the same name up to the dash ("h100") and that memory. Returns NULL if the catalogue has
+ * none. */
 static const char *with_memory(struct tsim_recipe *r, const struct tsim_accelerator *usual, double bytes) {
     const char *const *ids, *found = NULL;
     size_t n, length = strcspn(usual->name, "-");
@@ -68,7 +69,7 @@ static bool is_node_set(const struct tsim_recipe *r) {
     return false;
 }
 
-/* The maker's usual node, with the accelerator that has the memory which the file says. */
+/* Puts the maker's usual node, with the accelerator of the memory that the file gives. */
 static void put_node(struct tsim_recipe *r, const struct tsim_setting *machine, const char *id) {
     double bytes = stated_memory(tsim_setting_text(machine));
     const struct tsim_node *node;
@@ -148,7 +149,7 @@ static int64_t put_gpus(struct tsim_recipe *r, const struct tsim_setting *machin
     return gpus;
 }
 
-/* Many a file that is to be copied has one node in it for a model that needs more of them. */
+/* Many files that are meant to be copied name one node for a model that needs more. */
 static bool check_holds(struct tsim_recipe *r, const struct tsim_setting *nodes, int64_t world, int64_t least) {
     static const char *const DEGREES[] = {"parallelism.tensor",  "parallelism.pipeline",
                                           "parallelism.context", "parallelism.expert",

@@ -206,7 +206,7 @@ static void read_sourced(struct reader *r, const struct tsim_shell_word *file) {
     read_inner(r, text, size, at);
 }
 
-/* `bash -c TEXT NAME ARGUMENTS...`; `n_own` words stand in front of the shell. */
+/* Reads `bash -c TEXT NAME ARGUMENTS...`; `n_own` words stand in front of the shell. */
 static void read_shell(struct reader *r, const struct tsim_shell_word *words, size_t n, size_t n_own, size_t inner) {
     const size_t n_before = r->before.n, n_arguments = r->s.n_arguments;
     const struct tsim_shell_word *arguments = r->s.arguments;
@@ -280,8 +280,8 @@ static bool is_called(const struct tsim_shell *s, size_t from, const char *name)
     return false;
 }
 
-/* "NAME() {" and "function NAME {", with `pos` behind the name: keeps the body, over whose end it goes, where it is
- * called later. False: it is no function, or is read where it stands, because no call of it can be seen. */
+/* Defines a function, "NAME() {" or "function NAME {", with `pos` behind the name, if it is called later: keeps its
+ * body and goes past its end. Otherwise returns false, and the body is read in its place. */
 static bool define(struct reader *r, const char *name) {
     struct tsim_shell *s = &r->s;
     size_t open = s->pos;
@@ -331,7 +331,7 @@ static bool call(struct reader *r, const struct tsim_shell_word *words, size_t n
     return true;
 }
 
-/* `eval TEXT...` and `bash -c TEXT` are the commands in the text. */
+/* Ends a command; `eval TEXT...` and `bash -c TEXT` are the commands in the text. */
 static void end_command(struct reader *r) {
     const size_t n = r->command.n;
     const struct tsim_shell_word *words = kept(r->s.arena, r->command.words, n);
@@ -823,7 +823,7 @@ static void store(struct reader *r, const char *name, bool is_appended, bool is_
     tsim_heap_free(words.words);
 }
 
-/* The variable is empty, because that was. */
+/* Notes that the variable is empty because `lost` was. */
 static void set_lost(struct tsim_shell *s, const char *name, const char *lost) {
     for (size_t i = 0; i < s->n_variables; i++)
         if (strcmp(s->variables[i].name, name) == 0 && s->variables[i].n_words <= 1 &&
@@ -974,8 +974,8 @@ static void read_redirection(struct reader *r) {
     tsim_shell_release_fields(&f);
 }
 
-/* A test in front of && or || decides whether the command behind runs; of other commands it is taken that they succeed,
- * and that what stands behind || is for when they do not. */
+/* A test in front of && or || decides whether the command behind it runs. All other commands are assumed to succeed, so
+ * a command behind || does not run. */
 static void end_listed(struct reader *r, char operation, bool is_double) {
     const struct list *command = &r->command;
     const char *name = command->n > 0 ? command->words[0].text : "";
@@ -996,7 +996,7 @@ static void end_listed(struct reader *r, char operation, bool is_double) {
         r->skips_next = false;
 }
 
-/* ; & | ( ) and line ends. */
+/* Reads ; & | ( ) and ends of lines. */
 static void read_operator(struct reader *r) {
     struct tsim_shell *s = &r->s;
     char c = s->text[s->pos], next = s->pos + 1 < s->size ? s->text[s->pos + 1] : '\0';
@@ -1021,7 +1021,7 @@ static void read_operator(struct reader *r) {
         read_heredocs(r);
 }
 
-/* A word behind export, declare and their like that is no assignment as it is written: "$NAME"="$VALUE", or an option,
+/* Takes a word behind export, declare and their like that is not written as an assignment: "$NAME"="$VALUE", an option,
  * or a name. */
 static void declare_word(struct reader *r, const struct tsim_shell_fields *f) {
     const char *text = f->n_words > 0 ? f->words[0].text : "", *equals = strchr(text, '=');

@@ -371,7 +371,7 @@ static void read_region(struct tsim_shell *s, struct tsim_shell_fields *f, size_
     s->pos = s->pos > end ? s->pos : end;
 }
 
-/* $N; $0, which nobody knows, is empty. */
+/* Puts $N; $0, which is not known, is empty. */
 static void put_argument(struct tsim_shell *s, struct tsim_shell_fields *f, size_t number, bool is_quoted,
                          uint32_t place) {
     if (number >= 1 && number <= s->n_arguments)
@@ -465,7 +465,7 @@ static bool pass_over(struct tsim_shell *s, size_t end, const char *word) {
     return true;
 }
 
-/* The document of $(cat <<END ...), without the ends of lines behind it. */
+/* Expands the document of $(cat <<END ...), without the ends of lines behind it. */
 static bool expand_document(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
     const size_t size = s->size;
     s->pos++;
@@ -679,8 +679,8 @@ static void skip_backticks(struct tsim_shell *s) {
     s->pos++;
 }
 
-/* One character between double quotes, or what it stands for; `escaped`: those that a backslash takes the meaning
- * of. */
+/* Reads one character between double quotes, or its expansion; `escaped` are the characters whose meaning a backslash
+ * removes. */
 static void read_quoted(struct tsim_shell *s, struct tsim_shell_fields *f, const char *escaped) {
     char c = s->text[s->pos], next = peek(s, 1);
     if (c == '\\' && next == '\n') {

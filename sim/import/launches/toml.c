@@ -211,7 +211,7 @@ static const struct tsim_value *read_word(struct reader *t) {
     return tsim_recipe_scalar(t->r, t->line, column, tsim_arena_strndup(t->r->arena, start, (size_t)(t->c - start)));
 }
 
-/* The item of an array is called key.0; a table there leaves nothing but settings under that name. */
+/* An item of an array is called key.0; a table in an array leaves only settings under that name. */
 static const struct tsim_value *read_item(struct reader *t, const char *key, size_t i) {
     if (peek(t) != '{' && peek(t) != '[')
         return read_value(t, "");
@@ -257,7 +257,7 @@ static const struct tsim_value *read_array(struct reader *t, const char *key) {
     return list;
 }
 
-/* {a = 1, b = 2}: its keys are settings of their own; NULL, which is no mistake. */
+/* Reads {a = 1, b = 2}, whose keys become settings of their own. NULL is no mistake. */
 static void read_inline_table(struct reader *t, const char *key) {
     t->c++;
     skip_blanks(t);

@@ -193,7 +193,7 @@ static bool is_flavor(const char *text, const char *known) {
     return *text == '\0' || *text == '_';
 }
 
-/* Old versions and forks may have other norms, or rows of the vocabulary. */
+/* Puts what old versions and forks change: other norms, or rows of the vocabulary. */
 static void put_changes(struct reading *g, const struct tsim_setting *from, const char *id) {
     const struct tsim_setting *norm = tsim_recipe_find(g->r, "model.norm_type"), *rows = find(g, "vocab_size");
     rows = rows ? rows : tsim_recipe_find(g->r, "model.vocab_size");
@@ -283,7 +283,8 @@ static int64_t times(int64_t ranks, int64_t degree) {
 
 static bool has_converter(const struct tsim_setting *s, const char *word);
 
-/* Several presets in fp8 keep the comment of one in 16 bits: it means no machine that has no fp8. */
+/* Finds the machine in a comment. Several presets in fp8 keep the comment of a preset in 16 bits, so a machine without
+ * fp8 does not count. */
 static const struct tsim_setting *machine_of(struct reading *g) {
     const struct tsim_setting *machine = tsim_recipe_find(g->r, "preset.machine"),
                               *low = tsim_recipe_find(g->r, "model.converters"),
@@ -681,7 +682,7 @@ static void add_converters(struct reading *g, const struct tsim_python *python) 
         tsim_recipe_add(g->r, "converters", "model.converters", tsim_value_new_list(g->r->arena, items[0], items, n));
 }
 
-/* "compile.components[0]" and those behind it are one list. */
+/* Joins "compile.components[0]" and the items behind it to one list. */
 static void add_list(struct reading *g, const struct tsim_python *python, size_t first) {
     enum { MOST_ITEMS = 64 };
     const struct tsim_value *items[MOST_ITEMS];

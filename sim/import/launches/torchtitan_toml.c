@@ -44,7 +44,7 @@ static void write_batch(struct tsim_launch_writer *w) {
         write_int(w, "global_batch_size", t->global_batch_size);
 }
 
-/* Ranks that shard, and copies of what they have together. */
+/* Writes the number of ranks that shard, and of copies of their shards. */
 static void write_sharding(struct tsim_launch_writer *w) {
     const struct tsim_parallelism_spec *p = &w->scenario->parallelism;
     int64_t ranks = p->data * p->context, copies = p->zero_group_ranks > 0 ? ranks / p->zero_group_ranks : 1;

@@ -55,7 +55,8 @@ static void begin_pci(struct reading *g, int depth, const char **attributes) {
     memcpy(gpu->above, g->path, (size_t)depth * sizeof *gpu->above);
 }
 
-/* A device with a port of InfiniBand or RoCE. Two ports of one are a NIC; of several kinds the fastest are a job's. */
+/* A device with a port of InfiniBand or RoCE is a NIC, also with two ports. Among several kinds the fastest belong to
+ * the job. */
 static void begin_os(struct reading *g, int depth, const char **attributes) {
     const long type = strtol(tsim_xml_attribute(attributes, "osdev_type"), NULL, 0);
     int number = g->path[depth - 1].number;

@@ -89,8 +89,8 @@ static const struct tsim_accelerator *part_of(const struct parts *parts, const s
     return part || m->sm == 0 ? part : first_like(parts, m, false);
 }
 
-/* The node to take over what the file does not say from: the usual one of a tree or of a cube, else the part's own, or
- * that of the first part like it. NULL: the catalogue has none. */
+/* Finds the node from which to take what the file does not say: the usual node of a tree or a cube, otherwise the
+ * part's own node, or that of the first similar part. NULL: the catalogue has none. */
 static enum tsim_status node_like(struct tsim_arena *arena, const struct parts *parts,
                                   const struct tsim_imported_machine *m, const struct tsim_accelerator *part,
                                   const struct tsim_node **like, struct tsim_diags *diags) {
@@ -228,7 +228,7 @@ static const char *bandwidths(struct tsim_arena *arena, const struct tsim_node *
         like->name);
 }
 
-/* A tree of PCIe: what the file does not show is not there. */
+/* Describes a tree of PCIe; what the file does not show is not there. */
 static const char *tree(struct tsim_arena *arena, const struct tsim_imported_machine *m, const struct tsim_node *like,
                         const struct tsim_import_input *input) {
     const char *per_switch = tsim_import_override(input, "scale_up.accelerators_per_switch"),
@@ -244,8 +244,8 @@ static const char *tree(struct tsim_arena *arena, const struct tsim_imported_mac
                       : tsim_arena_printf(arena, "%s  accelerators_per_socket: %d\n", text, m->per_socket);
 }
 
-/* A mesh of AMD's has one link to each other accelerator; between those of one package of MI250X there are four, of
- * which the file tells one: eight of them are taken as the catalogue has them. */
+/* A mesh of AMD's accelerators has one link for each pair. Between the two dies of an MI250X there are four, of which
+ * the file shows one; eight dies are taken as in the catalogue. */
 static const char *scale_up(struct tsim_arena *arena, const struct tsim_imported_machine *m,
                             const struct tsim_accelerator *part, const struct tsim_node *like) {
     double share = m->is_cube || m->n_accelerators == 1 ? 1
@@ -296,7 +296,7 @@ static const char *node_text(struct tsim_arena *arena, const struct tsim_importe
                              is_linked(m) || m->gcn ? scale_up(arena, m, part, like) : tree(arena, m, like, input));
 }
 
-/* A scenario around the node, so that its rules are checked. */
+/* Makes a scenario with the node, so that its rules are checked. */
 static enum tsim_status check(struct tsim_arena *arena, const char *yaml, int n_accelerators,
                               const struct tsim_import_input *input, struct tsim_diags *diags) {
     struct tsim_scenario_source source;
@@ -339,7 +339,8 @@ static enum tsim_status check_overrides(const struct tsim_import_input *input, s
     return TSIM_OK;
 }
 
-/* A mesh of AMD's has a link to each other accelerator; MI250X's, of which only some are linked, is known of eight. */
+/* A mesh of AMD's accelerators has a link for each pair. With MI250X, where only some pairs have links, only a mesh of
+ * as many dies as in the catalogue is known. */
 static bool has_known_links(const struct tsim_imported_machine *m, const struct tsim_node *like) {
     return !m->gcn || m->n_targets == m->n_accelerators - 1 ||
            (m->n_targets != 0 && m->n_accelerators == like->accelerators);

@@ -118,8 +118,8 @@ static const char *begin_gpu(struct reading *g, struct frame *frame, const char 
     return NULL;
 }
 
-/* NVLink, or xGMI of AMD's. One that leads back to its own accelerator is none: Azure has it for cards without
- * NVLinks. */
+/* Adds an NVLink, or AMD's xGMI. A link that leads back to its own accelerator does not count: Azure writes it for
+ * cards without NVLinks. */
 static void add_link(struct reading *g, const struct frame *frame, const char **attributes) {
     int count = atoi(tsim_xml_attribute(attributes, "count"));
     if (frame->gpu == 0 || count < 1 || count > 1000 ||
@@ -134,7 +134,7 @@ static void add_link(struct reading *g, const struct frame *frame, const char **
 /* No NIC is faster (10 Tb/s); Slingshot's driver gives kilobits in place of megabits. */
 #define FASTEST_MB_PER_S 1e7
 
-/* The fastest are those that a job uses; others (10 Gb/s for the administrator) are not counted. */
+/* Counts the fastest NICs, which a job uses; slower ones (10 Gb/s for administration) do not count. */
 static void add_net(struct reading *g, const char **attributes) {
     double speed = strtod(tsim_xml_attribute(attributes, "speed"), NULL); /* Mb/s */
     if (speed > FASTEST_MB_PER_S)

@@ -36,7 +36,7 @@ static enum tsim_status fail(const struct reading *g, int line, int column, cons
     return TSIM_ERR_SYNTAX;
 }
 
-/* Underlining of the head (ESC [ 4 m) becomes blanks. */
+/* Turns the underlining of the head (ESC [ 4 m) into blanks. */
 static void strip_escapes(char *line) {
     for (char *c = line; *c; c++)
         if (*c == '\x1B')

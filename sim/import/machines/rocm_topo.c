@@ -68,7 +68,7 @@ static const char *value_of(const char *line, const char *key) {
     return at ? at + strlen(key) + strspn(at + strlen(key), ": \t") : NULL;
 }
 
-/* GPU[0] : KEY: VALUE. Whatever is said of a card is said of all. */
+/* Reads GPU[0] : KEY: VALUE. A fact of one card holds for all. */
 static void read_fact(struct reading *g, const char *line) {
     const char *numa = value_of(line, "Numa Node"), *gfx = value_of(line, "GFX Version");
     int gpu = atoi(line + strlen("GPU["));

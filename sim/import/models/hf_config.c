@@ -95,7 +95,7 @@ static const struct tsim_hf_family *family_of(const struct tsim_value *type) {
     return NULL;
 }
 
-/* A model of text and images or sound, of which a model file can say the text part alone. */
+/* Enters the text part of a model of text and images or sound. */
 static void enter_text_config(struct tsim_hf_reading *r) {
     static const char *const TOWERS[] = {"vision_config", "audio_config", "speech_config", "image_config"};
     const char *key = tsim_hf_key(r, "text_config|llm_config|language_config"); /* InternVL's, DeepSeek-VL's */
@@ -123,7 +123,7 @@ static void enter_text_config(struct tsim_hf_reading *r) {
             r, tsim_arena_printf(r->arena, "The text part (%s) is here; towers and projectors are left out.", key));
 }
 
-/* Qwen2-VL and Qwen2.5-VL say their text's sizes beside the tower's. */
+/* Qwen2-VL and Qwen2.5-VL give the sizes of their text beside the tower's. */
 static void look_beside(struct tsim_hf_reading *r, const struct tsim_value *type) {
     bool has_tower = tsim_hf_has_tower(type) && !tsim_import_ignores(r->input, "vision_config");
     if (has_tower && tsim_hf_find(r, "vision_config"))
@@ -209,7 +209,8 @@ static void check_heads(struct tsim_hf_reading *r) {
 
 /* ---- layers of several kinds ---- */
 
-/* layer_types, a word for each layer. With --approximate layers of kinds that tsim does not have attend to all tokens. */
+/* Reads layer_types, a word for each layer. With --approximate, layers of kinds that tsim does not have attend to all
+ * tokens. */
 static void read_layer_types(struct tsim_hf_reading *r, const struct tsim_value *layers, enum tsim_mixing *kinds) {
     static const struct {
         const char *word;
@@ -311,7 +312,7 @@ static void shorten_pattern(struct tsim_hf_reading *r) {
     m->pattern_length = period;
 }
 
-/* The pattern of a model, unless all of its layers are of one kind. */
+/* Sets the pattern of a model, unless all of its layers are of one kind. */
 static void set_pattern(struct tsim_hf_reading *r, const enum tsim_mixing *kinds) {
     struct tsim_model *m = &r->model;
     struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)m->layers, struct tsim_layer_entry);

@@ -360,8 +360,8 @@ static int64_t n_labels(struct tsim_hf_reading *r) {
     return tsim_hf_number(r, "num_labels", 1, 1000000000, 2);
 }
 
-/* The head by its class. A model file's head has a row for each class, and a bias; a ViTModel has a pooler instead, of
- * which one such row is a part; a masked one reconstructs the pixels of each patch, and learns a mask. */
+/* Reads the head by its class. A model file's head has a row for each class, and a bias. A ViTModel has a pooler
+ * instead, which counts as such rows. A masked model reconstructs the pixels of each patch, and learns a mask. */
 static void read_vit_head(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     int64_t h = m->hidden;
@@ -401,7 +401,7 @@ static void count_more(struct tsim_hf_reading *r, int64_t of_layer) {
     r->model.other_parameters += r->model.layers * of_layer;
 }
 
-/* A mapping of this file in place of the whole; its own keys are checked by what reads them. */
+/* Returns a mapping that this file has in place of the whole; whoever reads it checks its keys. */
 static const struct tsim_value *mapping(const struct tsim_hf_reading *r, const char *key) {
     const struct tsim_value *value = tsim_hf_find(r, key);
     return value && value->kind == TSIM_VALUE_MAPPING ? value : NULL;
@@ -542,7 +542,7 @@ static void read_local_layers(struct tsim_hf_reading *r) {
     m->attention_window = window;
 }
 
-/* Attention has a bias behind it alone. */
+/* Only the product behind attention has a bias. */
 static void finish_gpt_neo(struct tsim_hf_reading *r) {
     count_more(r, r->model.hidden + r->model.ffn_hidden + r->model.hidden);
     read_local_layers(r);

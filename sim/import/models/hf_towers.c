@@ -152,8 +152,8 @@ static void read_llama4(struct tsim_hf_reading *whole, struct tsim_hf_reading *v
     t->unbiased_projector = true;
 }
 
-/* InternViT has no last norm, a scale for each block's result, and for the largest norms of queries and keys over all
- * heads. The projector begins with a norm of the squares. */
+/* InternViT has no last norm, but a scale for each block's result and, in its largest version, norms of queries and
+ * keys over all heads. The projector begins with a norm of the squares. */
 static void read_internvl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     const struct tsim_value *norm = tsim_hf_find(vision, "norm_type");
     bool is_rms = norm && tsim_value_is_text(norm, "rms_norm"),
@@ -170,8 +170,7 @@ static void read_internvl(struct tsim_hf_reading *whole, struct tsim_hf_reading 
         tsim_hf_refuse(vision, "qkv_bias", "a model file cannot express biases everywhere except there");
 }
 
-/* MoonViT takes patches alone and a table of positions of so many by so many; a norm and two products of the squares
- * follow. */
+/* MoonViT reads patches and a square table of positions; a norm and two products of the squares follow. */
 static void read_kimi(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     (void)whole;
     t->layers = tsim_hf_required(vision, "num_hidden_layers", 100000);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* null is as good as absent. */
+/* null counts as absent. */
 const struct tsim_value *tsim_hf_find(const struct tsim_hf_reading *r, const char *key) {
     const struct tsim_pair *pair = tsim_value_find_pair(r->root, key);
     if (!pair)

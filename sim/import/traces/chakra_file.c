@@ -508,7 +508,7 @@ static enum tsim_status read_messages(struct reading *r, struct tsim_history *ex
     return build_graph(r);
 }
 
-/* A group without ranks that is the first, or has no name, is that of all. */
+/* A group without ranks is that of all ranks if it is the first or has no name. */
 static void finish_groups(struct reading *r, struct tsim_history *execution) {
     struct tsim_history_group *groups = TSIM_NEW_ARRAY(r->arena, r->n_groups, struct tsim_history_group);
     if (r->n_groups > 0)
@@ -674,7 +674,7 @@ static void put_node(struct tsim_arena *arena, struct writing *w, const struct t
     put_message(w, &out.base);
 }
 
-/* 0, which is the first that ASTRA-sim issues, unless another node has it. */
+/* Returns 0, the first that ASTRA-sim issues, unless another node has it. */
 static uint64_t free_id(const struct tsim_history *e) {
     uint64_t largest = 0;
     bool has_zero = false;

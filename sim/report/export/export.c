@@ -158,8 +158,8 @@ static bool has_figure(const struct tsim_json *points, const struct figure *figu
     return false;
 }
 
-/* Every member of a point but its settings, or every setting of some point: an object of them, in their order, for the
- * caller to release. Points of a list set keys of their own, and those that do not run have few figures. */
+/* Returns an object with every member of a point except its settings, or with every setting of some point, in their
+ * order; the caller releases it. Points of a list set keys of their own, and points that do not run have few figures. */
 static struct tsim_json *members_of(const struct tsim_json *points, bool of_settings) {
     struct tsim_json *all = tsim_json_new_object();
     for (size_t i = 0; i < tsim_json_count(points); i++) {

@@ -147,7 +147,7 @@ static void raise_count(struct recorded_stage_group *group, int32_t number, int3
     count->nodes[count->n++] = node;
 }
 
-/* The last node of a task brings about what the task does. */
+/* The events of a task are those of its last node. */
 static void tell_events(struct recorded_stage_group *group, const struct tsim_step_task *task, int32_t node) {
     for (int32_t i = 0; i < task->events->n_lowers && task->kind != TSIM_TASK_SEND; i++)
         add_cause(group, task->events->lowers[i], node);
@@ -190,8 +190,8 @@ static void add_collective(const struct tsim_recorder *r, struct recorded_stage_
     follow(group, node, lead);
 }
 
-/* An all-to-all that sends one copy of a token to each node: that exchange, and beside it the one on each node; then a
- * node that takes no time, on a stream of its own, for what waits for both (step/pass/pass.h). */
+/* Adds an all-to-all that sends one copy of a token to each node: the exchange between nodes and, beside it, the one on
+ * each node; then a node that takes no time, on a stream of its own, for whatever waits for both (step/pass/pass.h). */
 static void add_dispatch(const struct tsim_recorder *r, struct recorded_stage_group *group,
                          const struct pass_collective *c, const struct lead *lead) {
     const struct tsim_experts *experts = &r->scenario->model->experts;
@@ -206,7 +206,7 @@ static void add_dispatch(const struct tsim_recorder *r, struct recorded_stage_gr
     add_dep(group, both, newest(group) - 1);
 }
 
-/* The newest node is what waits for all of the collective. */
+/* Adds a collective; the newest node is then the one that waits for all of it. */
 static void add_pass_collective(const struct tsim_recorder *r, struct recorded_stage_group *group,
                                 const struct pass_collective *c, const struct lead *lead) {
     bool by_node = c->goes_once_per_node && tsim_placement_group(r->placement, r->placement->expert_axes).n_nodes > 1;
@@ -288,8 +288,8 @@ static void put_node(struct cutting *c, const struct pending_kernel *kernel, dou
     move_tail(c, newest(c->stage_group));
 }
 
-/* The first so many seconds of the kernels that have no node get theirs: each its own. One that a collective begins or
- * ends beside has two; what is left of one by rounding goes with the rest of it. */
+/* Gives nodes to the first so many seconds of the kernels that have none. A kernel beside which a collective begins or
+ * ends gets two. A rest by rounding goes with the rest of its kernel. */
 static void put_kernels(struct cutting *c, double time_s) {
     static const double ROUNDING_S = 1e-12;
     for (; c->n_taken < c->n_pending && time_s > ROUNDING_S; c->n_taken++) {
@@ -331,7 +331,7 @@ static void put_kernel(struct cutting *c, const struct tsim_pass_operator *row) 
         end_beside(c);
 }
 
-/* A collective that runs beside the whole pass is recorded beside its kernels, which are the longer for it. */
+/* A collective that runs beside the whole pass is recorded beside its kernels, which take longer for it. */
 static double waited_s(const struct tsim_pass_operator *row) {
     return row->op->overlap == TSIM_CONCURRENT_PASS ? 0 : row->exposed_s;
 }
@@ -540,7 +540,7 @@ static void record_operator(struct tsim_recorder *r, struct recorded_stage_group
         raise_count(group, task->events->raised_count, op->piece < op->n_pieces - 1 ? NO_NODE : group->last[stream]);
 }
 
-/* The operators have their nodes; what the pass brings about, its last one does. */
+/* Ends a pass whose operators have their nodes; the events of the pass are those of the last node. */
 static void end_pass(struct tsim_recorder *r, struct recorded_stage_group *group, const struct tsim_step_task *task) {
     join_met(r, group, task);
     tell_events(group, task, group->last[TSIM_STREAM_COMPUTE]);

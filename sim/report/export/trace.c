@@ -80,7 +80,7 @@ static inline char *put_time(char *at, const char *key, int64_t ns) {
     return tsim_digits_thousandths(tsim_digits_text(at, key), ns);
 }
 
-/* {"ph":"X","pid":3 - the beginning of every event, which is a line; the rest is the caller's, up to end_event. */
+/* Begins an event, {"ph":"X","pid":3. Each event is a line; the caller writes the rest, up to end_event. */
 static inline char *begin_event(struct tsim_trace *trace, const char *phase, int64_t pid) {
     char *at = tsim_text_file_line(trace->file);
     if (trace->has_event)
@@ -121,7 +121,7 @@ static void set_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_
     end_event(trace, put(at - 1, "}"));
 }
 
-/* The accelerator's own power at rest is in that of compute. */
+/* The accelerator's own power at rest is part of compute's. */
 static void rest_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_t ns) {
     const int64_t IDLE[N_GAUGES] = {stream == TSIM_STREAM_COMPUTE ? llround(10 * trace->idle_w) : 0};
     set_gauges(trace, pid, stream, ns, IDLE);
@@ -333,7 +333,7 @@ static char *put_operator(const struct tsim_step_operator *op, char *at) {
     return put_amount(at, ",\"HBM bytes\":", op->hbm_bytes);
 }
 
-/* "args" of a slice. A pass that waits in its middle is in segments. */
+/* Puts the "args" of a slice. A pass that waits in its middle has several segments. */
 static char *put_args(const struct tsim_trace *trace, const struct tsim_step_task *task, char *at) {
     char *begin = at;
     if (trace->has_operators && strcmp(category_of(task), "kernel") == 0)
@@ -404,7 +404,7 @@ static void count_memory(struct tsim_trace *trace, const struct tsim_step_task *
     put_memory(trace, task->stage_group, is_forward ? begin_ns : end_ns, "activations", fmax(row->activation_bytes, 0));
 }
 
-/* The links' share of the power is that of the streams beside compute. */
+/* The streams beside compute have the links' share of the power. */
 static double power_w(const struct tsim_trace *trace, const struct tsim_step_task *task, double duration_s) {
     if (task->stream != TSIM_STREAM_COMPUTE)
         return trace->link_w;

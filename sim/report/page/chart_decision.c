@@ -37,7 +37,7 @@ static struct tsim_percentiles range_of(const struct tsim_json *offer, const str
                                      chart_number(range, "p90")};
 }
 
-/* A limit that lies far beyond all offers would press them into a corner: it is left out. */
+/* Returns a limit, unless it lies so far beyond all offers that it would press them into a corner. */
 static double limit_of(const struct tsim_json *decision, const struct panel *panel, double most) {
     double limit = chart_number(tsim_json_find(decision, "goal"), panel->limit) / panel->per_unit;
     return limit > 0 && limit < 4 * most ? limit : 0;

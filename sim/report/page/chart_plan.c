@@ -10,7 +10,7 @@
 
 enum { TITLE_BYTES = 32, TITLE_LETTERS = 21 };
 
-/* "2: tp8 pp4 dp32 zero1", as long as there is room. */
+/* Returns "2: tp8 pp4 dp32 zero1", as much of it as there is room for. */
 static const char *title_of(const struct tsim_json *plan, size_t i, char title[TITLE_BYTES + 8]) {
     const char *text = tsim_json_text_of(plan, "text");
     snprintf(title, TITLE_BYTES + 8, "%zu: %.*s%s", i + 1, TITLE_LETTERS, text ? text : "",
@@ -123,7 +123,7 @@ static bool find_range(const struct tsim_json *const lists[2], const struct figu
     return axis->high > axis->low;
 }
 
-/* A dot's class has its place in the list, by which a page that can open plans finds the plan. */
+/* A dot's class contains its place in the list, by which a page that can open plans finds the plan. */
 static void draw_plans(const struct tsim_json *list, const struct chart_frame *f, const struct figure *figure,
                        double radius, const char *class_name, const struct tsim_svg *svg) {
     char hint[320], amount[2][64], place_class[32];

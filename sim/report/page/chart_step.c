@@ -136,8 +136,8 @@ static double slice(const struct tsim_json *slices, size_t i, size_t which) {
     return tsim_json_number_of(tsim_json_at(slices, i * SLICE_NUMBERS + which));
 }
 
-/* Each stage is as high as four streams; without the others its passes take all of it. Micro-batches that follow each
- * other differ in shade. */
+/* Each stage is as high as four streams; if only its passes are drawn, they take all of it. Micro-batches that follow
+ * each other differ in shade. */
 static void draw_slice(const struct tsim_json *slices, size_t i, bool has_streams, const struct tsim_svg *svg) {
     char text[80], class_name[24];
     int kind = (int)slice(slices, i, 2), stream = (int)slice(slices, i, 1);
@@ -173,8 +173,8 @@ static void draw_axes(double stages, double height, double left, double width, d
     }
 }
 
-/* The operators of the passes that were recorded down to them, on their stage: seen from near. A page finds from where
- * to where the first of these passes goes. They are not drawn if the picture is over before. */
+/* Draws the operators of those passes of which they were recorded, on their stage, for a closer look. The group tells
+ * the page the extent of the first of these passes. They are not drawn if the picture ends before them. */
 static void draw_kernels(const struct tsim_json *kernels, double until_us, const struct tsim_svg *svg) {
     const struct tsim_json *operators = tsim_json_find(kernels, "operators"), *first = tsim_json_at(operators, 0);
     double stage = chart_number(kernels, "stage"), end_us = 0;
@@ -247,7 +247,7 @@ bool tsim_chart_streams(const struct tsim_json *run, const struct tsim_svg *svg)
 
 /* ---- roofline ---- */
 
-/* Whole decades, so that no operator that moves and computes something is left out. */
+/* Widens the axis to whole decades, so that it holds every operator that moves and computes something. */
 static void widen(struct chart_axis *axis, double value) {
     if (value > 0 && value < axis->low)
         axis->low = pow(10, floor(log10(value)));

@@ -30,7 +30,7 @@ static double rate_of(const struct tsim_json *row) {
     return tokens > 0 ? tokens : chart_number(row, "samples_per_s");
 }
 
-/* The area between two curves over the counts. */
+/* Draws the area between two curves over the counts. */
 static void draw_between(const struct tsim_svg *svg, const struct tsim_json *rows, const struct chart_axis *x,
                          const struct chart_axis *y, double (*upper)(const struct tsim_json *rows, size_t i),
                          double (*lower)(const struct tsim_json *rows, size_t i), const char *class_name) {
@@ -55,8 +55,8 @@ static double ideal_of(const struct tsim_json *rows, size_t i) {
     return rate_of(first) * chart_number(row, "accelerators") / chart_number(first, "accelerators");
 }
 
-/* Its speed if no more of its step were exposed communication than of the smallest cluster's: what is missing to the ideal is
- * what growing has cost. */
+/* Returns the speed of a point if its step had no larger share of exposed communication than the smallest cluster's.
+ * The gap from the point to it is due to exposed communication, and the gap from it to the ideal to all else. */
 static double untaxed_of(const struct tsim_json *rows, size_t i) {
     const struct tsim_json *first = tsim_json_at(rows, 0), *row = tsim_json_at(rows, i);
     double untaxed = rate_of(row) * (1 - chart_number(first, "communication_exposed_frac")) /
@@ -180,8 +180,8 @@ static size_t find_places(const struct tsim_json *points, const struct cost *cos
     return n;
 }
 
-/* The cheapest first: one that is faster than all before it is on the front. A dot's class has its place among the
- * sweep's points, by which the page's script finds it when it shows other figures. */
+/* Draws the cheapest first: a point that is faster than all before it is on the front. A dot's class contains its place
+ * among the sweep's points, by which the page's script finds it when it shows other figures. */
 static void draw_places(const struct place *places, size_t n, const struct cost *cost, const struct chart_frame *f,
                         struct tsim_arena *arena, const struct tsim_svg *svg) {
     double best = 0, *front = TSIM_NEW_ARRAY(arena, 2 * n, double);
@@ -278,7 +278,7 @@ static const char *value_text(const struct tsim_json *point, const char *key, ch
     return buffer;
 }
 
-/* Its place among the axis's values; added when it is new. -1: there are too many. */
+/* Returns the value's place on the axis, to which it adds a new value; -1 if there are too many. */
 static int value_at(struct heat_axis *axis, const char *text) {
     for (int i = 0; i < axis->n; i++)
         if (strcmp(axis->values[i], text) == 0)

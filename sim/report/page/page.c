@@ -30,7 +30,7 @@ void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparis
     tsim_json_take(tsim_json_member(page, "comparisons"), NULL, comparison);
 }
 
-/* The template up to the mark; returns what follows it. */
+/* Writes the template up to the mark, and returns what follows the mark. */
 static const char *write_until(const char *template, const char *mark, FILE *out) {
     size_t length = strlen(mark);
     for (; strncmp(template, mark, length) != 0; template ++) {

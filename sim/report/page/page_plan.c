@@ -14,7 +14,7 @@ static void add_value(struct tsim_arena *arena, struct tsim_json *values, enum t
         tsim_json_integer(values, NULL, value);
 }
 
-/* A candidate: what is set for it, its accelerators, and the values that each key of the plan may take. */
+/* Adds a candidate: its settings, its accelerators, and the values that each key of the plan may take. */
 static void add_candidate(struct tsim_arena *arena, struct tsim_json *space,
                           const struct tsim_plan_candidate *candidate) {
     struct tsim_json *object = tsim_json_object(space, NULL);

@@ -21,7 +21,8 @@ struct recorder {
     bool of_first_passes;
 };
 
-/* So many passes are told apart on a page, and soon drawn again: the beginning of a pipeline, and some of its middle. */
+/* Returns the number of passes that a page can tell apart and draws quickly: the beginning of a pipeline, and some of
+ * its middle. */
 static int32_t first_passes(int32_t n_stages) {
     enum { LEAST = 400, EACH_STAGE = 25, MOST = 1000 };
     int32_t n = n_stages < MOST / EACH_STAGE ? n_stages * EACH_STAGE : MOST;
@@ -98,7 +99,8 @@ static void add_estimates(struct tsim_json *run, const struct tsim_scenario *sc)
         tsim_json_text(estimates, NULL, sc->estimates[i]);
 }
 
-/* Three numbers each: begin and end in hours, and what it is charged to by its place in the names; -1: running. */
+/* Adds three numbers for each stretch: its begin and end in hours, and the index of its cause among the names; -1:
+ * running. */
 static void add_stretches(struct tsim_json *run, const struct tsim_campaign *c) {
     if (!c->has_failures)
         return;

@@ -2,8 +2,8 @@
 
 #include "report/page/workbench.h"
 
-/* The next character takes so many; 0 for what XML does not have: control characters, and text cut within a code
- * point. */
+/* Returns the bytes of the next character; 0 for what XML does not allow: control characters, and text cut within a
+ * code point. */
 static size_t character_bytes(const char *at) {
     unsigned char first = (unsigned char)*at;
     if (first < 0x80)
@@ -60,7 +60,7 @@ void tsim_svg_end(const struct tsim_svg *svg) {
     fputs("</svg>\n", svg->out);
 }
 
-/* The end of an element that may have a hint. */
+/* Ends an element that may have a hint. */
 static void end_shape(const struct tsim_svg *svg, const char *element, const char *hint) {
     if (!hint) {
         fputs("/>\n", svg->out);

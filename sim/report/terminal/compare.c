@@ -35,7 +35,7 @@ static const char *text_of(struct tsim_arena *arena, const struct tsim_value *va
     return tsim_arena_printf(arena, value->kind == TSIM_VALUE_SEQUENCE ? "[%s]" : "{%s}", text);
 }
 
-/* "0.00081944 USD/s" -> "2.95 USD/h": as scenarios say it. */
+/* Returns "2.95 USD/h" for "0.00081944 USD/s", as scenarios write it. */
 static const char *rate_text(struct tsim_arena *arena, double number, const char *unit) {
     static const struct {
         const char *unit, *usual;
@@ -57,7 +57,7 @@ static const char *large_text(struct tsim_arena *arena, double number, const cha
     return tsim_arena_strdup(arena, tsim_quantity_human(number, is_time ? TSIM_TIME_S : TSIM_COUNT, text, sizeof text));
 }
 
-/* "50000000000 B/s" -> "50 GB/s"; other texts as they are. */
+/* Returns "50 GB/s" for "50000000000 B/s", and other texts as they are. */
 static const char *scaled_text(struct tsim_arena *arena, const char *text) {
     static const char *const UNITS[] = {"s", "B", "B/s", "b/s", "W", "J", "FLOP/s", "Hz"};
     char *unit;
@@ -119,7 +119,7 @@ static void add_differences(const struct inputs *inputs, const char *path, const
                             b->pairs[i].value);
 }
 
-/* A resolved scenario is JSON of our own, and JSON is YAML. */
+/* Parses a resolved scenario, which is JSON and therefore YAML. */
 static const struct tsim_value *tree_of(struct tsim_arena *arena, const struct tsim_side *side) {
     const char *text = tsim_scenario_json(arena, side->prediction->result.scenario);
     const struct tsim_value *root = NULL;
@@ -229,7 +229,7 @@ static bool is_a_name(const char *path) {
     return length > own && strcmp(path + length - own, ".name") == 0;
 }
 
-/* Why two runs whose inputs differ have the same figures. */
+/* Says why two runs whose inputs differ have the same figures. */
 static const char *why_alike(const struct tsim_figures *inputs) {
     for (size_t i = 0; i < inputs->n_cells; i += inputs->n_columns)
         if (!is_a_name(inputs->cells[i].text))

@@ -27,7 +27,7 @@ static const char *days_text(struct tsim_arena *arena, const struct tsim_percent
     return tsim_arena_strdup(arena, tsim_supported_days_text(range, days, "", text, sizeof text));
 }
 
-/* A value that was rounded shows no more digits than it was rounded to. */
+/* Writes a rounded value with no more digits than it was rounded to. */
 static const char *short_text(struct tsim_arena *arena, double value, const char *unit) {
     const char *prefix = fabs(value) < 1 ? "" : tsim_quantity_prefix(&value, 1000);
     return tsim_arena_printf(arena, "%.3g %s%s", value, prefix, unit);

@@ -56,7 +56,7 @@ static const struct tsim_diagnosis_bar *level(const struct tsim_diagnosis *d, en
     return NULL;
 }
 
-/* The best plan's, were the job as far from its prediction then as it is now. */
+/* Returns the best plan's MFU if the job stays as far from its prediction as it is now. */
 static double mfu_if_it_stays(const struct tsim_diagnosis *d) {
     return level(d, TSIM_BAR_BEST)->mfu * level(d, TSIM_BAR_PREDICTED)->time_s / d->measured_s;
 }

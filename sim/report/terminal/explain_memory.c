@@ -217,7 +217,7 @@ static void print_stages(struct tsim_arena *arena, FILE *out, const struct tsim_
     tsim_text_table_print(&table, style, out);
 }
 
-/* The kinds of the fullest stage that are larger than what is missing, or else the largest. */
+/* Names the kinds of the fullest stage that are larger than what is missing, or the largest one. */
 static void print_why(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                       const struct tsim_explanation *explanation) {
     const struct tsim_result *result = explanation->result;

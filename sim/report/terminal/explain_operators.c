@@ -58,7 +58,8 @@ static bool is_backward(const char *phase) {
     return strcmp(phase, "backward") == 0;
 }
 
-/* An accelerator sends so much on the kind of link, the node's or its share of the NICs, that takes longest. */
+/* Returns the bytes that an accelerator sends on the kind of link that takes longest: the node's links, or its share of
+ * the NICs. */
 static double busiest_link_bytes(const struct tsim_cluster *cluster, const struct tsim_pass_operator *op) {
     bool is_nic = op->nic_bytes * cluster->scale_up_bytes_per_s > op->scale_up_bytes * cluster->nic_bytes_per_s;
     return is_nic ? op->nic_bytes : op->scale_up_bytes;
@@ -254,7 +255,7 @@ static const char *achieved(struct tsim_arena *arena, const struct tsim_explaine
     return tsim_arena_strdup(arena, text);
 }
 
-/* "communication" is as wide as two columns of figures. */
+/* Shortens "communication", which is as wide as two columns of figures. */
 static const char *short_bound(const char *bound) {
     return bound && strcmp(bound, "communication") == 0 ? "network" : bound;
 }

@@ -107,8 +107,8 @@ static void add(struct rows *rows, struct row row) {
     rows->items[rows->n++] = row;
 }
 
-/* The rows so far say what collectives expose alone; in company, with what else is on their links and devices, it is
- * more. */
+/* The rows so far say how much of collectives is exposed when they run alone. With other work on their links and
+ * devices it is more, which becomes a row here. */
 static void add_company(const struct tsim_explanation *explanation, enum tsim_axis axis, struct rows *rows) {
     static const char *const NAMES[] = {[TSIM_AXIS_TENSOR] = "tensor, beside other traffic",
                                         [TSIM_AXIS_CONTEXT] = "context, beside other traffic",
@@ -254,7 +254,7 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
     take(context, &figures);
 }
 
-/* A reason is said once for rows that follow each other. */
+/* Prints a reason once for rows that follow each other. */
 static void print_reasons(struct tsim_arena *arena, FILE *out, const struct tsim_style *style, const struct rows *rows,
                           double least_s) {
     const char *names = NULL;

@@ -11,7 +11,7 @@ enum { TEXT_BYTES = 64, VALUE_COLUMNS = 13, NARROW = 80, MOST_SOURCES = 128 };
 
 /* ---- by name ---- */
 
-/* A figure without a formula says what it is. */
+/* For a figure without a formula, the term says what it is. */
 static const struct tsim_term *without_formula(struct tsim_term_recorder *recorder,
                                                const struct tsim_outcome_spec *spec, double value) {
     return tsim_given(recorder, spec->name, value * spec->unit->shown_per_unit, spec->unit->shown, spec->meaning).term;

@@ -193,7 +193,7 @@ static struct tsim_path_link *new_link(struct walk *w, struct tsim_path_link lin
     return &path->links[path->n++];
 }
 
-/* The share of its pass's time that a segment is. */
+/* Returns the share of its pass's time that a segment takes. */
 static double share_of_pass(const struct tsim_timeline *timeline, int32_t stage, const struct task *task) {
     const struct tsim_stage_slices *stage_slices = &timeline->stages[stage];
     int32_t from = 0, until = stage_slices->n; /* the last slice that begins by then is between them */

@@ -107,7 +107,7 @@ static int cut_column(const struct tsim_figures *figures, const char **texts, si
     return excess - (width - to);
 }
 
-/* The first column gives way, then the last one. */
+/* Shortens the first column, then the last one. */
 static void fit(const struct tsim_figures *figures, const char **texts, int width) {
     int excess = -2 - width;
     for (size_t c = 0; c < figures->n_columns; c++)

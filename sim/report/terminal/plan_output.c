@@ -16,7 +16,7 @@ enum { MOST_TERMS = 3 };
 #define TRILLION 1e12
 #define JOULES_PER_MWH 3.6e9
 
-/* A search is for one model. */
+/* Returns whether the model counts samples; a search is for one model. */
 static bool is_of_samples(const struct tsim_plan *plan) {
     return tsim_model_is_of_samples(plan->candidate->job->model);
 }
@@ -287,7 +287,7 @@ static const char *megawatt_hours_text(double joules, char *buffer, size_t size)
     return tsim_rate_text(joules / JOULES_PER_MWH, buffer, size);
 }
 
-/* A run whose length is said has days of its own: its failures count, and the step's interval stretches it. */
+/* A run with a length has days of its own, which include failures and the step's interval. */
 static bool has_run(const struct tsim_plan *plan) {
     return !isnan(figure(plan, TSIM_OUTCOME_DAYS));
 }
@@ -416,7 +416,7 @@ static void print_prices(struct tsim_arena *arena, const struct tsim_plan_output
         print_risks(arena, output, &plans[i], i, style, out);
 }
 
-/* A predicted figure is as good as the runs that it was compared with: what hardly any of them, or none, can tell. */
+/* Prints what hardly any of the measured runs can judge, or none, and what therefore widens the interval. */
 static void print_evidence(struct tsim_arena *arena, const struct tsim_plan *plans, size_t n,
                            const struct tsim_style *style, FILE *out) {
     for (size_t i = 0; i < n; i++) {
@@ -472,7 +472,8 @@ static void print_counts(const struct tsim_plan_result *result, FILE *out) {
                 tsim_count_text((double)result->n_unplayed, plans, sizeof plans));
 }
 
-/* One for a shell: 'cost.rent=4.20 USD/h'. A text of plain characters needs no quotes of its own. */
+/* Returns a setting as a word for a shell: 'cost.rent=4.20 USD/h'. A text of plain characters needs no quotes of its
+ * own. */
 static const char *set_word(struct tsim_arena *arena, const struct tsim_json *set, const char *key) {
     static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+% ";
     const char *value = tsim_json_value_text(arena, tsim_json_find(set, key));
@@ -515,7 +516,7 @@ static void print_doubt(const struct tsim_plan_output *output, const struct tsim
     tsim_text_wrap(out, style, 2, line);
 }
 
-/* The keys that have several values to choose from. */
+/* Prints the keys that have several values to choose from. */
 static void print_space(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                         FILE *out) {
     static const char *const NAMES[TSIM_N_PLAN_KEYS] = {"tensor",
@@ -596,7 +597,7 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output
     tsim_plan_print_settings(arena, best->set_json, style, out);
 }
 
-/* With any software: says of each plan what the job's own cannot run. */
+/* With --any-software, prints for each plan what the job's own software cannot run. */
 static void print_lacking(struct tsim_arena *arena, const struct tsim_plan *plans, size_t n,
                           const struct tsim_style *style, FILE *out) {
     for (size_t i = 0; i < n; i++) {
@@ -795,7 +796,7 @@ static struct tsim_json *add_point(const struct tsim_plan_output *output, struct
     return object;
 }
 
-/* A point's summary, and the spread of the days, money and energy of its run as `tsim run` has them. */
+/* Adds a point's summary, and the range of days, money and energy of its run as `tsim run` prints it. */
 static void add_summary(struct tsim_json *object, const struct tsim_plan *plan) {
     struct tsim_json *summary = tsim_json_object(object, "summary");
     const struct tsim_outcome *outcome = &plan->point.outcome;

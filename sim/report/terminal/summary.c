@@ -218,7 +218,7 @@ struct share {
     double value;
 };
 
-/* The name's column is 24 wide, the value 12, the share 9. */
+/* Prints a row: the name's column is 24 wide, the value's 12, the share's 9. */
 static void print_share(struct tsim_screen *screen, const char *name, const char *value, double frac) {
     char share[TEXT_BYTES], bar[BAR_BYTES];
     int bar_columns = screen->style->width - (2 + 24 + 12 + 9 + 2);
@@ -433,7 +433,7 @@ static const char *input_text(const char *bound) {
     return bound;
 }
 
-/* "43 % of the step is compute, ...": what is a hundredth and more, the largest first. */
+/* Returns "43 % of the step is compute, ...": the shares of a hundredth or more, the largest first. */
 static const char *bounds_text(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_bound_shares *b = &result->step.bounds;
     bool is_compute = strcmp(tsim_bottleneck_kind(result), "compute") == 0;

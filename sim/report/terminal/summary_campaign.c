@@ -76,7 +76,7 @@ static const char *range_text(struct tsim_screen *screen, struct tsim_percentile
                              tsim_supported_text(&range, range.p90, unit, high, sizeof high));
 }
 
-/* "20 to 22 days": both ends in the unit of the first. */
+/* Returns "20 to 22 days", with both ends in the unit of the first. */
 static const char *days_range(struct tsim_screen *screen, const struct tsim_percentiles *range) {
     return range->p10 >= 0.95
                ? tsim_arena_printf(&screen->arena, "%s days", range_text(screen, *range, 1, ""))
@@ -157,7 +157,7 @@ static void print_failures(struct tsim_screen *screen, const struct tsim_result 
         print_spot(screen, c);
 }
 
-/* The whole price of the machine, and what it is made of. */
+/* Prints the price of the whole machine, and its parts. */
 static void print_capital(struct tsim_screen *screen, const struct tsim_cost_spec *cost,
                           const struct tsim_campaign *campaign) {
     double accelerators_usd = campaign->purchase_usd;
@@ -181,7 +181,7 @@ static const char *when_cheaper(struct tsim_screen *screen, const struct tsim_ow
                              tsim_screen_count(screen, ceil(own->breakeven_runs)));
 }
 
-/* A run of a machine that is owned, beside the rent. */
+/* Prints what the run costs on an owned machine, beside the rent. */
 static void print_ownership(struct tsim_screen *screen, const struct tsim_cost_spec *cost,
                             const struct tsim_campaign *campaign) {
     const struct tsim_ownership *own = &campaign->own;

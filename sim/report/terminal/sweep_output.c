@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The next point for which the filter holds. */
+/* Finds the next point for which the filter holds. */
 static enum tsim_status next_point(const struct tsim_sweep_output *output, struct tsim_point *point, bool *is_there,
                                    struct tsim_diags *diags) {
     do
@@ -170,7 +170,7 @@ static enum tsim_outcome_figure fixed_figure(const struct tsim_sweep_output *out
     return is_rate ? TSIM_OUTCOME_SAMPLES_PER_S : FIXED[i];
 }
 
-/* "nodes" for cluster.nodes, unless another key ends so too. */
+/* Returns "nodes" for cluster.nodes, unless another key has the same end. */
 static const char *short_path(const struct tsim_space *space, size_t i) {
     const char *dot = strrchr(space->paths[i], '.');
     for (size_t k = 0; dot && k < space->n_paths; k++) {
@@ -248,7 +248,7 @@ static void note_nearest(struct sheet *sheet, const struct tsim_point *point) {
 /* The reason of a point whose replicas are not what is left of the cluster begins with this (config/draft/rules.c). */
 static const char FIXED_DATA[] = "parallelism.data: tensor ";
 
-/* First pass: how wide the columns are, and what is at the foot of the table. */
+/* The first pass finds the widths of the columns, and what stands below the table. */
 static enum tsim_status measure(struct sheet *sheet, struct tsim_diags *diags) {
     struct tsim_point point;
     bool is_there = true;

@@ -17,7 +17,7 @@ static int clamp(int width, int least, int most) {
     return width < least ? least : width > most ? most : width;
 }
 
-/* 0: nobody says it. */
+/* Returns the width that the environment gives, or 0. */
 static int said_width(void) {
     const char *text = getenv("COLUMNS");
     long columns = text ? strtol(text, NULL, 10) : 0;
@@ -295,7 +295,7 @@ static bool narrow(int *widths, const bool *is_number, size_t n_columns, int lim
     return excess <= 0;
 }
 
-/* No text so wide that it has no room beside the first column. */
+/* Narrows each text that would leave no room beside the first column. */
 static void narrow_each(int *widths, const bool *is_number, size_t n_columns, int limit) {
     for (size_t c = 0; c < n_columns; c++) {
         int most = c == 0 ? limit / 2 : limit - widths[0] - GAP;
@@ -351,8 +351,8 @@ static size_t line_bytes(const char *text, int width) {
     return n_bytes;
 }
 
-/* One line of the row; `rest` moves on in each cell, to NULL at its end. Nothing is filled up behind the last cell that
- * says something, so that no line ends with blanks. */
+/* Prints one line of the row; `rest` moves on in each cell, to NULL at its end. Nothing is padded behind the last cell
+ * with text, so that no line ends with blanks. */
 static bool print_line(const struct tsim_text_table *table, const struct block *block, const int *widths,
                        const char **rest, FILE *out) {
     size_t n = n_places(block);

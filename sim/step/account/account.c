@@ -44,8 +44,8 @@ static tsim_tick min_tick(tsim_tick a, tsim_tick b) {
     return a < b ? a : b;
 }
 
-/* Begin and end of the message that the item waits for; of a pair's two messages, the last to arrive. Unchanged where
- * none comes. */
+/* Finds the begin and end of the message that the item waits for; of a pair's two messages, of the last to arrive.
+ * Leaves them unchanged if none comes. */
 static void message_times(const struct tsim_stage_group *group, int32_t index, tsim_tick *begin, tsim_tick *arrival) {
     int32_t last = index + (tsim_stage_group_item(group, index).pair == TSIM_PAIR_FIRST);
     for (int32_t i = index; i <= last; i++) {
@@ -62,8 +62,8 @@ static void message_times(const struct tsim_stage_group *group, int32_t index, t
     }
 }
 
-/* The wait of a pass from `from` to `ready`: for parameters, for room for its gradients, for a message under way, or
- * for another stage's work. */
+/* Accounts for the wait of a pass from `from` to `ready`: for parameters, for room for its gradients, for a message
+ * under way, or for another stage's work. */
 static void account_pass_wait(struct tsim_stage_group *group, int32_t index, int32_t segment, tsim_tick from,
                               tsim_tick ready) {
     if (ready <= from)
@@ -191,7 +191,7 @@ void tsim_account_data(struct tsim_stage_group *group, int64_t label) {
 
 /* ---- the compute stream ---- */
 
-/* It waits for nothing but its batch. */
+/* The stream of inputs waits for nothing but its batch. */
 static void account_input(struct tsim_stage_group *group, tsim_tick ready, tsim_tick end) {
     group->totals[TSIM_TOTAL_INPUT] += end - ready;
     group->account->input_gaps_s[group->n_arrived++] = tsim_engine_seconds(group->engine, ready - group->last_arrival);

@@ -233,8 +233,8 @@ static struct stage_use use_of_stage(const struct tsim_step_plan *plan, int32_t 
     return use;
 }
 
-/* The k-th link that the member's collectives of a kind cross, or those of its own (TSIM_N_CROSSED), with what they ask
- * of it; false: there are no more. */
+/* Finds the k-th link that the member's collectives of a kind, or its own (TSIM_N_CROSSED), cross, with their demand on
+ * it. Returns false if there are no more. */
 static bool link_at(const struct tsim_member *member, int whose, int32_t k, struct use use, struct tsim_demand *load) {
     const struct tsim_crossed_links *crossed = whose < TSIM_N_CROSSED ? &member->crossed[whose] : NULL;
     if (crossed && crossed->items) {

@@ -124,8 +124,8 @@ static void forget(struct tsim_periods *periods) {
 
 /* ---- when to look ---- */
 
-/* In interleaved schedules, chunk by chunk: at the end of each backward pass on the first stage, and of those forward
- * passes that another forward pass follows. Else once for each micro-batch, or for a group of them: at the end of its
+/* In interleaved schedules a period may end at each backward pass on the first stage, and at those forward passes that
+ * another forward pass follows. Otherwise it may end once for each micro-batch, or group of them, at the end of its
  * last pass there. */
 bool tsim_periods_is_due(const struct tsim_periods *periods, int64_t label) {
     const struct tsim_stage_group *group = &periods->stage_groups[0];

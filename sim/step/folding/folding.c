@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* Ranks of one NIC have their shares of it to themselves when they folded: right where each has as many beside it, and
- * where these, all of the same stage and as fast, ask for the same at the same time. */
+/* When they are folded, ranks of one NIC have their shares of it to themselves. That is right if each has as many
+ * others beside it, and if these, all of the same stage and equally fast, demand the same at the same time. */
 static bool nics_are_alike(const struct tsim_cluster *cluster, bool differ) {
     if (cluster->nodes == 1)
         return true;
@@ -192,8 +192,8 @@ static bool meets_the_same(const struct loads *loads, const struct tsim_route *a
     return is_same;
 }
 
-/* A replica that is slower than others meets their messages at other times: on links that cannot be short it does not
- * matter. */
+/* A replica that is slower than others meets their messages at other times, which does not matter on links that cannot
+ * be short. */
 static bool may_be_short(const struct tsim_topology *topology, const struct tsim_route *route) {
     bool may = false;
     for (int32_t i = 0; i < route->n; i++)

@@ -64,7 +64,7 @@ void tsim_background_add(struct tsim_arena *arena, struct tsim_stage_group *grou
         }
 }
 
-/* The slowest of its flows says how far an entry came. */
+/* The slowest flow of an entry says how far the entry came. */
 const struct tsim_background_progress *tsim_background_progress_of(struct tsim_arena *arena,
                                                                    const struct tsim_step_plan *plan,
                                                                    const struct tsim_background_flow *flows,

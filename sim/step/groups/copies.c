@@ -42,7 +42,8 @@ static void add_uplink(const struct tsim_stage_group *group, const struct tsim_t
     add_way(member, direction, group->links->first_resource + t->first[kind] + at, 1);
 }
 
-/* An accelerator's share: those of a node do the same at the same time. Both directions read or write it. */
+/* The accelerator has an equal share, because those of a node do the same at the same time. Copies in both directions
+ * read or write the memory. */
 static void add_memory(const struct tsim_stage_group *group, struct tsim_member *member) {
     const struct tsim_cluster *cluster = group->plan->cluster;
     double share = cluster->node->host_memory_bytes_per_s / (double)cluster->accelerators_per_node;

@@ -158,8 +158,8 @@ static struct tsim_collective_request crossing_pass(const struct tsim_stage_grou
     return request;
 }
 
-/* A sum of whole gradients as it is, which may run on trees; everything else around a ring, long enough that what it
- * takes to begin does not count. */
+/* A sum of whole gradients is requested as it is, because it may run on trees. Everything else runs around a ring, with
+ * so many bytes that its latency does not count. */
 static struct tsim_collective_request crossing(const struct tsim_stage_group *group, int32_t n, int whose) {
     if (whose >= TSIM_CROSSED_PASS)
         return crossing_pass(group, (enum tsim_axis)(whose - TSIM_CROSSED_PASS));

@@ -8,7 +8,7 @@
 
 enum { MOST_COLLECTIVES = 32 };
 
-/* The same collective serves wherever the same is asked for. */
+/* Returns the same collective for equal requests. */
 static const struct tsim_data_collective *find_collective(struct tsim_step_plan *plan,
                                                           const struct tsim_played *played) {
     unsigned axes = 1u << played->axis;
@@ -185,8 +185,8 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
 
 /* ---- what nothing can disturb ---- */
 
-/* Nothing else uses the device, and nothing will before the compute stream itself lets it begin: the data stream waits
- * for a segment of the pass, copies for the pass, and what ran beside the pass is over. */
+/* Returns whether nothing else uses the device, and nothing will before the compute stream itself lets it begin: the
+ * data stream waits for a segment of the pass, copies wait for the pass, and what ran beside the pass is over. */
 static bool is_quiet(const struct tsim_stage_group *group) {
     const struct tsim_step_plan *plan = group->plan;
     if (plan->is_stepped)
@@ -204,7 +204,8 @@ struct sent {
     double scale_up[TSIM_AXIS_PIPELINE], nic[TSIM_AXIS_PIPELINE];
 };
 
-/* Nobody is short of the links that collectives of the axis cross, nor waits for other stage groups to join. */
+/* Returns whether no other activity needs the links that collectives of the axis cross, and no collective waits for
+ * other stage groups to join. */
 static bool is_apart(const struct tsim_stage_group *group, int axis) {
     return group->has_spare_links[axis] && !(axis == TSIM_AXIS_EXPERT && group->plan->n_replicas > 1);
 }
@@ -233,7 +234,7 @@ static tsim_tick add_entry(struct tsim_stage_group *group, const struct tsim_pla
     return ticks;
 }
 
-/* The cursor stands at the beginning of a part that can be taken as a whole. */
+/* Returns whether the cursor stands at the beginning of a part that can be taken as a whole. */
 static bool is_whole(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w) {
     if (w->is_told || w->step > 0)
         return false;
@@ -342,8 +343,8 @@ static void copies_task(struct tsim_stage_group *group, struct tsim_task *task) 
     group->run = (struct tsim_operator_run){.waits_for_copies = true};
 }
 
-/* A task that takes no time: only when all that the pass waits for is there can be said how long its first kernels wait
- * for the host, and copies may begin. */
+/* Returns whether a task that takes no time opens the pass. Only when everything that the pass waits for is there, it
+ * is known how long its first kernels wait for the host, and copies may begin. */
 static bool opens(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cursor *w = &group->cursor;
     bool begins_copies = !w->is_open && w->begins_copies, waits_for_host = group->host.is_there && group->plays_pass;
@@ -356,7 +357,7 @@ static bool opens(struct tsim_stage_group *group, struct tsim_task *task) {
     return waits;
 }
 
-/* The entry has not been launched when the compute stream comes to it. */
+/* Makes the task for an entry that has not been launched when the compute stream comes to it. */
 static bool launch_task(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
     tsim_tick now = tsim_engine_now(group->engine), begin = tsim_host_launch(group->engine, &group->host, played, now);
     group->host.is_launched = true;

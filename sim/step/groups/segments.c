@@ -25,8 +25,8 @@ static int32_t model_order(enum tsim_pass_kind kind, int32_t segment, int32_t n)
     return kind == TSIM_PASS_FORWARD ? segment : n - 1 - segment;
 }
 
-/* Fully sharded: the unit of a layer that a segment is, and the layer; NULL: the root, which is the embedding, in model
- * order before all layers. The head runs with the last of them. */
+/* In fully sharded training a segment is a unit of a layer. Returns the unit and the layer; NULL for the root, which is
+ * the embedding, in model order before all layers. The head runs with the last unit. */
 static const struct tsim_layer_unit *unit_of_layer(const struct tsim_step_plan *plan, enum tsim_pass_kind kind,
                                                    int32_t segment, int64_t *layer) {
     const struct tsim_layer_units *units = &plan->layer_units[kind != TSIM_PASS_FORWARD];
@@ -70,7 +70,7 @@ struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_sta
     return layers;
 }
 
-/* The segment's share of the pass's time. */
+/* Returns the segment's share of the pass's time. */
 static double segment_frac(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                            int32_t n) {
     const struct tsim_chunk_plan *chunk = chunk_of(group, item.chunk);

@@ -8,7 +8,7 @@
 
 enum { JOIN_GROUP_BIT = 38 }; /* join_replicas leaves it free */
 
-/* Each kernel has its rank's device, before anything is sent: passes beside it stand still. */
+/* Each kernel has its rank's device to itself before anything is sent: passes beside it stand still. */
 static void kernel_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                         const struct tsim_data_collective *collective, struct tsim_task *task) {
     if (!(collective->kernel_s > 0))
@@ -38,7 +38,7 @@ static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_s
                                   up, nic);
 }
 
-/* A group's flows for (time - latency) seconds when nothing is in its way. */
+/* A group's collective flows for (time - latency) seconds if nothing is in its way. */
 static void network_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_data_collective *collective, int32_t index, struct tsim_task *task) {
     const struct tsim_group_collective *own = &collective->groups[index];

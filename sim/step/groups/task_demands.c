@@ -15,7 +15,7 @@ static void grow_demands(struct tsim_stage_group *group, enum tsim_stage_group_s
     group->n_demands[stream] = n > 0 ? 2 * n : 16;
 }
 
-/* A task's own room first, the stage group's scratch when that is full. */
+/* Demands take a task's own room first, and the stage group's scratch when that is full. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit) {
     if (!(per_unit > 0))
@@ -79,8 +79,8 @@ static double device_frac(const struct tsim_step_plan *plan, const struct tsim_p
     return plan->scenario->software->launch_blocking ? 1 : 1 - cost->host_excess_s / cost->time_s;
 }
 
-/* A pass with collectives of its own shares the links as an equal with what else uses them: else a reduction that fills
- * them would stop it. While both want a link whole for a part f of the pass's time, each runs at 1 / (1 + f), as
+/* A pass with collectives of its own shares the links as an equal with other users; otherwise a reduction that fills
+ * them would stop it. While both want a whole link for a part f of the pass's time, each runs at 1 / (1 + f), as
  * message by message. */
 void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
                                 struct tsim_task *task) {

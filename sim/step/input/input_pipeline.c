@@ -230,7 +230,8 @@ static bool is_same(double a, double b) {
     return fabs(a - b) <= SAME_FRAC * fabs(b);
 }
 
-/* A window like the one before it, in which as much was read and transformed as was used: no store is running out. */
+/* Returns whether a window repeats the one before it: as much was read and transformed as was used, so no store is
+ * running out. */
 static bool repeats(const struct run *run, double window_s) {
     const struct tsim_input_pipeline *pipeline = run->pipeline;
     const struct progress *start = &run->marks[MARK_LAST], *end = &run->end;
@@ -240,7 +241,7 @@ static bool repeats(const struct run *run, double window_s) {
            is_same(end->cores_s - start->cores_s, batches * pipeline->cpu_s);
 }
 
-/* A step has ended; of a window the last one compares it with the window before. */
+/* Ends a step; the last step of a window compares the window with the one before. */
 static void end_step(struct run *run, tsim_tick now) {
     run->n_steps++;
     if (run->n_steps == 1)

@@ -198,7 +198,7 @@ struct tsim_amount tsim_data_stall_record(struct tsim_term_recorder *r, const st
 
 /* ---- gaps ---- */
 
-/* A replica that is simulated has its own account, others are like the first. */
+/* A simulated replica has its own account; all others are like the first. */
 static const struct tsim_stage_group_account *account_of(const struct tsim_step_simulation *simulation, int32_t stage) {
     return &simulation->stage_groups[stage];
 }

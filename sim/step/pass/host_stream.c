@@ -10,8 +10,8 @@ static tsim_tick earlier_of(tsim_tick a, tsim_tick b) {
     return a < b ? a : b;
 }
 
-/* A launch waits for room in the queue, that is for the kernel `ahead` of it to begin; where each waits for the kernel
- * before it to end, there is none. */
+/* A launch waits for room in the queue, that is, until the kernel `ahead` of it begins. If each launch waits for the
+ * kernel before it to end, there is no room. */
 tsim_tick tsim_host_follow(struct tsim_host_stream *host, struct tsim_launch launch, tsim_tick free) {
     host->free_at = later_of(host->free_at, host->meets ? free : free - host->ahead);
     host->meets = launch.is_awaited;

@@ -52,7 +52,7 @@ static void demand_all(const struct alone *a, const struct tsim_played *played, 
     demand(task, a->nic, played->nic_bytes_per_s);
 }
 
-/* The entry has not been launched when the compute stream comes to it. */
+/* Makes the task for an entry that has not been launched when the compute stream comes to it. */
 static bool launch_task(struct alone *a, const struct tsim_played *played, struct tsim_task *task) {
     tsim_tick now = tsim_engine_now(a->engine), begin = tsim_host_launch(a->engine, &a->host, played, now);
     task->latency = begin - now;

@@ -19,7 +19,8 @@ static struct tsim_played *put(struct tsim_pass_builder *b, enum tsim_played_kin
     return played;
 }
 
-/* The host launches one after another, so an entry that follows another on the stream waits for the launch of both. */
+/* The host launches one entry after another, so an entry that follows another on the stream waits for the launches of
+ * both. */
 static struct tsim_played *put_launched(struct tsim_pass_builder *b, enum tsim_played_kind kind, enum tsim_axis axis) {
     struct tsim_played *played = put(b, kind, axis);
     played->host_s = b->host_s;
@@ -27,7 +28,7 @@ static struct tsim_played *put_launched(struct tsim_pass_builder *b, enum tsim_p
     return played;
 }
 
-/* The host launches what begins after it together with it. */
+/* The host launches the collectives that begin after it together with it. */
 static void put_start(struct tsim_pass_builder *b, enum tsim_axis axis, int32_t count) {
     put_launched(b, TSIM_PLAYED_START, axis)->count = count;
 }
@@ -104,7 +105,7 @@ static void put_concurrent(struct tsim_pass_builder *b, const struct tsim_pass_o
     b->partner_is_cut = false;
 }
 
-/* User buffers are moved by copy engines: they take no compute units. */
+/* Copy engines move user buffers, so the pieces take no compute units. */
 static void put_pieces(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
     put_start(b, row->op->axis, (int32_t)b->n_chunks - 1);
     for (int32_t i = 0; i < (int32_t)b->n_chunks - 1; i++) {

@@ -30,7 +30,7 @@ static void demand(struct tsim_task *task, int32_t resource, double per_unit) {
         task->demands[task->n_demands++] = (struct tsim_demand){resource, per_unit};
 }
 
-/* Its work is seconds, so that those which share a link are slowed down by the same factor. */
+/* The work is in seconds, so that messages and collectives that share a link are slowed down by the same factor. */
 static void communicate(const struct tsim_replay_member *member, int32_t index, struct tsim_task *task) {
     const struct tsim_history_node *node = &member->execution->nodes[index];
     const struct tsim_replay_meeting *meeting = &member->meetings[index];
@@ -140,7 +140,7 @@ static int compare_moments(const void *a, const void *b) {
     return x->at_s < y->at_s ? -1 : x->at_s > y->at_s;
 }
 
-/* Time in which there is a kernel; no kernel, but communication; neither, but the host. */
+/* Divides the time into three: a kernel runs; no kernel but communication runs; neither runs, so it is the host's. */
 static void fill_terms(struct tsim_replay_run *run, const struct tsim_replay_member *member,
                        struct tsim_replay_rank *out) {
     int32_t n = 0, active[N_CATEGORIES] = {0};

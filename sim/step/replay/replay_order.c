@@ -210,7 +210,8 @@ static bool next_fan(void *context, int32_t stream, struct tsim_task *task) {
     return true;
 }
 
-/* The last place of a full list becomes the signal of a fan, which takes over what stood there, and more. */
+/* When a list is full, its last place becomes the signal of a fan, which takes over that place's signal and all further
+ * ones. */
 static void lower(struct tsim_replay_run *run, int32_t *n, int32_t lowers[TSIM_TASK_MAX_SIGNALS],
                   struct tsim_replay_fan **fan, int32_t signal) {
     int32_t *n_to = *fan ? &(*fan)->n_lowers : n, *to = *fan ? (*fan)->lowers : lowers;

@@ -213,7 +213,7 @@ static enum tsim_status find_until(struct study *study, struct tsim_store *store
     return status;
 }
 
-/* Else the counts are known before any of them has run. */
+/* Returns whether counts double until a limit; otherwise all counts are known before any of them has run. */
 static bool doubles_until(const struct tsim_scale_options *options) {
     return !options->counts && options->until_efficiency_frac > 0;
 }

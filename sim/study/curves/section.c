@@ -33,7 +33,7 @@ static enum tsim_status read_where(struct tsim_arena *arena, const struct tsim_v
     return TSIM_ERR_SCHEMA;
 }
 
-/* The first failure of the parts, which are all read. */
+/* Reads all parts, and returns the first failure. */
 static enum tsim_status read_rest(struct tsim_arena *arena, const struct tsim_value *section,
                                   const struct tsim_section_words *words, enum tsim_status status,
                                   struct tsim_section *read, struct tsim_diags *diags) {

@@ -16,7 +16,7 @@ struct keys {
     int n;
 };
 
-/* A key without a value is one that the machine lacks, or that follows from another. */
+/* A key without a value is missing in the machine, or follows from another key. */
 static void add_key(struct keys *keys, const char *path, double value) {
     if (!(value > 0))
         return;
@@ -75,7 +75,7 @@ static bool has_fabric(const struct tsim_scenario *sc) {
     return sc->cluster.fabric && sc->cluster.nodes > 1;
 }
 
-/* A NIC is capped by the fabric's port: both change. */
+/* The fabric's port caps a NIC, so both change. */
 static void nic_bandwidth(const struct tsim_scenario *sc, struct keys *keys) {
     static const char NIC[] = "cluster.node.nic_bandwidth", PORT[] = "cluster.fabric.bandwidth";
     if (!has_fabric(sc))

@@ -53,7 +53,7 @@ static void set_reason(struct tsim_point *point, const struct tsim_diags *diags)
              diag->message, diag->hint[0] ? " (" : "", diag->hint, diag->hint[0] ? ")" : "");
 }
 
-/* The reason of a point that does not fit, with the first of the changes that would. */
+/* Sets the reason of a point that does not fit, with the first of the changes that would make it fit. */
 static void set_memory_reason(struct tsim_point *point, const struct tsim_result *result) {
     char needed[32], capacity[32], changed[32];
     int n = snprintf(point->reason, sizeof point->reason, "needs %s of %s",
@@ -215,7 +215,7 @@ static const struct tsim_space_setting *setting_of(const struct bench *bench, in
     return NULL;
 }
 
-/* Nobody wrote the --set that a point's values are read as: their place is in the file that has the axis, or on the
+/* A point's values are read as a --set that nobody wrote. Their place is in the file that has the axis, or on the
  * command line, as "PATH=VALUE". */
 static struct tsim_diag *keep_mistake(struct tsim_arena *arena, const struct bench *bench, int64_t position,
                                       const struct tsim_diag *diag, struct tsim_diags *diags) {

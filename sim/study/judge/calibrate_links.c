@@ -155,7 +155,7 @@ static void leave_out(struct tsim_arena *arena, struct fit *fit, const double *v
     }
 }
 
-/* A latency below the one that the library's table holds has no effect: then it is not told. */
+/* A latency below the one in the library's table has no effect, so the measurements do not determine it. */
 static bool has_effect(const struct tsim_link_calibration *c, enum tsim_link_value which, double after) {
     struct machine base, changed;
     copy_machine(c, &base);

@@ -47,7 +47,7 @@ struct left_out {
     size_t n_known;
 };
 
-/* A run that was first seen blind takes all runs with it that its source measured on its machine. */
+/* If a run was first predicted blind, all runs that its source measured on its machine are left out with it. */
 static bool is_left_out(const struct tsim_residual *row, const void *context) {
     const struct left_out *left_out = context;
     for (size_t i = 0; i < left_out->n_known; i++)

@@ -738,7 +738,7 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
                              gains_text(arena, best, other));
 }
 
-/* "; the contract is paid for 1 y": a contract that lasts longer than the run costs more than the run needs. */
+/* Returns "; the contract is paid for 1 y": a contract that outlasts the run costs more than the run needs. */
 static const char *contract_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
     double least_s = job_of(offer)->cost.commitment_s;
     char text[48];

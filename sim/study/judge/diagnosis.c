@@ -37,7 +37,7 @@ bool tsim_bar_is_level(enum tsim_bar_kind kind) {
 
 /* ---- bars ---- */
 
-/* The model's FLOPs and the machine's peak stay, so that the shares are as the times are. */
+/* The model's FLOPs and the machine's peak are the same, so MFUs are inversely proportional to times. */
 static double mfu_at(const struct tsim_diagnosis *d, double time_s) {
     const struct tsim_step_result *step = &d->prediction.result.step;
     return step->throughput.mfu * step->terms.time_s / time_s;
@@ -67,7 +67,7 @@ static void add_change(struct study *study, enum tsim_bar_kind kind, const struc
 
 /* ---- what was measured ---- */
 
-/* The step's time by the first of the times and rates that are given. */
+/* Finds the step's time by the first of the times and rates that are given. */
 static void find_measured(struct tsim_diagnosis *d, const struct tsim_profile *profile) {
     const double predicted_s = d->prediction.result.step.terms.time_s;
     struct tsim_measured_rows rows;
@@ -272,7 +272,8 @@ static int n_bits(unsigned set) {
     return n;
 }
 
-/* The subset of `left`, of so many changes, that makes the step shortest; 0: none of them is valid and fits. */
+/* Returns the subset of `left`, of that many changes, which makes the step shortest; 0 if none of them is valid and
+ * fits. */
 static unsigned best_subset(struct study *study, const struct changes *changes, unsigned left, int size,
                             const struct tsim_scenario **scenario, double *time_s) {
     unsigned best = 0;

@@ -227,7 +227,7 @@ static void add_equation(struct tsim_error_model *m, const struct tsim_residual 
     m->most_sequence = fmax(m->most_sequence, row->traits.sequence);
 }
 
-/* The rarest first: what they fill of the factor is little. */
+/* Puts the rarest effects first, because they fill little of the factor. */
 static void put_in_order(struct tsim_arena *scratch, struct tsim_error_model *m) {
     int32_t *place = TSIM_NEW_ARRAY(scratch, (size_t)m->n_effects + 1, int32_t);
     int32_t *next = TSIM_NEW_ARRAY(scratch, (size_t)m->n_equations + 2, int32_t); /* by number of runs */
@@ -253,7 +253,7 @@ static void put_in_order(struct tsim_arena *scratch, struct tsim_error_model *m)
     }
 }
 
-/* Element i of column k, from i = k on, stands there: columns of a triangle, one behind the other. */
+/* Returns the place of column k, which holds the elements i from k on: columns of a triangle, one behind the other. */
 static size_t column_of(const struct tsim_error_model *m, size_t k) {
     return k * (size_t)m->n_unknowns - k * (k + 1) / 2;
 }
@@ -262,12 +262,12 @@ static size_t triangle_of(size_t n) {
     return n * (n + 1) / 2;
 }
 
-/* The numbers of those below the diagonal that are not 0. */
+/* Returns the indices of the elements below the diagonal that are not 0. */
 static int32_t *rows_of(const struct tsim_error_model *m, size_t k) {
     return m->rows + column_of(m, k) + k;
 }
 
-/* L L^T = A in place. Columns are short: what stands below the diagonal is kept in a list of rows. */
+/* Factorizes A = L L^T in place. Columns are short: the elements below the diagonal are kept in a list of rows. */
 static void factorize(struct tsim_error_model *m) {
     const size_t n = (size_t)m->n_unknowns;
     for (size_t k = 0; k < n; k++) {
@@ -524,7 +524,7 @@ static double variance_of(const struct tsim_error_model *m, const struct without
     return variance + (w->own ? shared * shared / w->left : 0);
 }
 
-/* The mean of the entries' sum, whose whitened form is x. */
+/* Returns the mean of the sum of the entries, whose whitened form is x. */
 static double expected_of(const struct tsim_error_model *m, const struct without *w, const struct entry *entries, int n,
                           const double *x) {
     double sum = 0;

@@ -18,7 +18,7 @@ struct factor {
     int n;
 };
 
-/* Point i stands in the middle of its n-th part of all cases. */
+/* Point i stands for the middle of the i-th of n equal parts of all cases. */
 static double frac_of(int i, int n) {
     return (i + 0.5) / n;
 }
@@ -115,7 +115,7 @@ static bool is_to_a_loss(const struct tsim_scenario *sc) {
     return sc->goal.loss_nats > 0 && sc->training.length_kind == TSIM_LENGTH_TOKENS;
 }
 
-/* Each case of the days takes each case of the tokens. */
+/* Combines each case of the days with each case of the tokens. */
 struct tsim_percentiles tsim_until_the_loss(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                             struct tsim_distribution *days_at, double *missed_frac) {
     if (!is_to_a_loss(sc))

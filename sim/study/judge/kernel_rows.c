@@ -158,7 +158,7 @@ static enum tsim_status take_precision(const struct reading *r, enum column colu
 
 /* ---- rows ---- */
 
-/* Both inputs in the precision; the result in no fewer than 16 bits, or a sum that is read and written. */
+/* A product reads both inputs in the precision; it writes the result in at least 16 bits, or reads and writes a sum. */
 static enum tsim_status take_product(const struct reading *r, bool is_grouped, int direction,
                                      struct tsim_kernel_row *row) {
     struct tsim_op *op = &row->op;
@@ -189,7 +189,8 @@ static enum tsim_status take_product(const struct reading *r, bool is_grouped, i
     return TSIM_OK;
 }
 
-/* A causal one does half of the products; backward the scores are formed again: five products where forward has two. */
+/* Causal attention computes half of the products. Backward it forms the scores again: five products where forward has
+ * two. */
 static enum tsim_status take_attention(struct reading *r, int direction, struct tsim_kernel_row *row) {
     struct tsim_op *op = &row->op;
     int kernel, is_causal;
@@ -320,7 +321,7 @@ static enum tsim_status take_line(struct reading *r, char *line) {
     return take_row(r);
 }
 
-/* The accelerator of that peak in 16 bits whose name stands in the file's name or its first line. */
+/* Finds the accelerator with that peak in 16 bits whose name stands in the file's name or its first line. */
 static enum tsim_status name_accelerator(struct reading *r, const char *line) {
     const char *const *ids, *candidates = "";
     size_t n;
@@ -363,7 +364,7 @@ static enum tsim_status take_share(struct reading *r, const char *line) {
     return take_line(r, tsim_arena_strdup(r->arena, text));
 }
 
-/* The rest of a long comment is passed over; no row is as long. */
+/* Skips the rest of a long comment; no row is as long. */
 static bool has_whole_line(const char *line, FILE *stream) {
     int c = '\0';
     if (strlen(line) + 1 < LINE_BYTES || line[LINE_BYTES - 2] == '\n')

@@ -10,7 +10,7 @@ enum { MOST_ITERATIONS = 200, MOST_LOG = 230 }; /* exp(230) is 1e100 */
 /* A search may go to and fro for ever at a kink of the errors; it ends when it gains less than this. */
 #define STANDSTILL_FRAC 1e-6
 
-/* A step may go far; beyond these bounds nothing is a rate or a time any more. */
+/* A step of the fit may go far; beyond these bounds no value is a sensible rate or time. */
 static double value_of(double log_value) {
     return exp(fmax(-MOST_LOG, fmin(MOST_LOG, log_value)));
 }

@@ -206,7 +206,8 @@ static void walk(struct reading *g, const struct tsim_value *value) {
 
 /* ---- the whole ---- */
 
-/* An all-reduce's bus bandwidth is 2 (n - 1) / n of the other; the rest have (n - 1) / n. */
+/* The ratio of bus bandwidth to algorithm bandwidth is 2 (n - 1) / n for an all-reduce, and (n - 1) / n for other
+ * collectives. */
 static int32_t ranks_of_ratio(const struct reading *g) {
     double ratio = g->bus_over_alg, passes = g->run->op == TSIM_ALL_REDUCE ? 2 : 1;
     if (ratio <= 0 || ratio >= passes * 0.999 || g->run->op == TSIM_BROADCAST || g->run->op == TSIM_SEND_RECV)

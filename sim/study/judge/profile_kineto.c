@@ -251,7 +251,7 @@ static bool read_each(struct reader *t, bool (*read)(struct reader *, void *), v
     return true;
 }
 
-/* An object's members; `read` takes or skips the value of each. */
+/* Reads an object's members; `read` takes or skips the value of each. */
 static bool read_members(struct reader *t, bool (*read)(struct reader *, const char *, void *), void *to) {
     char key[64];
     if (!expect(t, '{', "an object is expected here"))
@@ -264,7 +264,7 @@ static bool read_members(struct reader *t, bool (*read)(struct reader *, const c
     return true;
 }
 
-/* A whole number of 64 bits: nanoseconds since 1970, and what agents and queues are called. */
+/* Reads a whole number of 64 bits: nanoseconds since 1970, and the ids of agents and queues. */
 static bool read_whole(struct reader *t, int64_t *value) {
     double unused;
     uint64_t number = 0;
@@ -393,7 +393,7 @@ static bool read_tool_member(struct reader *t, const char *key, void *to) {
     return skip_value(t, 1);
 }
 
-/* One process. Its kernels are read when their names are known. */
+/* Reads one process. Its kernels are read when their names are known. */
 static bool read_process(struct reader *t, void *unused) {
     struct records records = {0};
     (void)unused;

@@ -227,8 +227,8 @@ static const char *reason_of(struct tsim_arena *arena, enum tsim_error_part part
     return NULL;
 }
 
-/* A kind of model that nobody has measured. Its models, and it with each software and on each machine, are unknown for
- * it. */
+/* Returns whether nobody has measured this kind of model. Then its models, and it with each software and on each
+ * machine, are unknown, too. */
 static bool is_new_kind(const struct tsim_error_of_run *error) {
     return error->part_variance[TSIM_ERROR_KIND] > 0 && error->n_runs[TSIM_ERROR_KIND] == 0;
 }

@@ -122,8 +122,8 @@ static void add_graphs(struct candidates *list, const struct tsim_result *result
         add(list, "software.cuda_graphs", "layers");
 }
 
-/* Every interleaving that splits the layers: the bubble shrinks, messages multiply, and may hide. Where the scenario
- * names a schedule that has a single chunk, that changes, too. */
+/* Proposes every interleaving that splits the layers: the bubble shrinks, and there are more messages, which may be
+ * hidden. If the scenario names a schedule with a single chunk, the schedule changes, too. */
 static void add_interleaving(struct candidates *list) {
     const struct tsim_parallelism_spec *p = &list->base->parallelism;
     if (p->pipeline == 1 || p->says_layers || p->schedule >= TSIM_SCHEDULE_ZB_H1)
@@ -152,7 +152,8 @@ static void add_overlaps(struct candidates *list) {
             add(list, tsim_arena_printf(list->arena, "parallelism.overlap.%s", name), "true");
 }
 
-/* Fewer ranks that share the experts exchange less between nodes, more hold less; the nearest of both that can be. */
+/* Fewer ranks that share the experts exchange less between nodes; more of them hold less each. Proposes the nearest
+ * valid number of each. */
 static void add_expert_ranks(struct candidates *list) {
     int64_t n_experts = list->base->model->experts.count;
     for (int step = -1; step <= 1; step += 2) {
@@ -272,8 +273,8 @@ static bool is_of_input(const struct candidate *candidate) {
     return strncmp(candidate->settings[0].path, "data.", 5) == 0;
 }
 
-/* Several settings of the input at once are worth a line where none of them alone does nearly as well: of this all must
- * be screened. */
+/* Several settings of the input at once are worth a line only if none of them alone does nearly as well, so all must be
+ * screened. */
 static void drop_needless_sets(struct candidates *list) {
     double best_single_s = (double)INFINITY;
     bool has_sets = false;
@@ -298,7 +299,7 @@ static void drop_setting(struct candidates *list, const char *path) {
             list->items[i].time_s = 0;
 }
 
-/* Every change that may be worth a run. */
+/* Proposes every change that may be worth a run. */
 static void propose_all(struct candidates *list, struct tsim_arena *arena, const struct tsim_scenario *scenario,
                         const struct tsim_result *result) {
     struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];

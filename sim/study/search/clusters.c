@@ -238,7 +238,7 @@ int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes) {
     }
 }
 
-/* The length of the job, in whatever it is said. */
+/* Returns the length of the job in tokens, in whatever unit it is given. */
 static double tokens_of(const struct tsim_scenario *job) {
     double length = job->training.length;
     switch (job->training.length_kind) {

@@ -21,7 +21,7 @@ static bool has_value(const struct tsim_plan_axis *axis, int64_t value) {
     return false;
 }
 
-/* Each once. */
+/* Reads values, each of them once. */
 static enum tsim_status read_values(struct tsim_arena *arena, const struct tsim_space_axis *from,
                                     enum tsim_plan_key key, struct tsim_plan_axis *axis, struct tsim_diags *diags) {
     int64_t *values = TSIM_NEW_ARRAY(arena, from->n_choices, int64_t);
@@ -39,7 +39,7 @@ static enum tsim_status read_values(struct tsim_arena *arena, const struct tsim_
     return TSIM_OK;
 }
 
-/* An order, what is offloaded or what is hidden that varies with candidates is theirs. */
+/* If an order, offloading or overlap varies with candidates, each candidate keeps its own. */
 static bool keep_as_said(const char *path, struct tsim_plan_axis said[TSIM_N_PLAN_KEYS]) {
     static const int64_t AS_SAID = 0;
     static const enum tsim_plan_key THEIRS[] = {TSIM_PLAN_ORDER, TSIM_PLAN_OFFLOAD, TSIM_PLAN_OVERLAP};
@@ -120,7 +120,7 @@ static void add_schedules(struct values *values, const struct tsim_scenario *job
         add(values, TSIM_SCHEDULE_DUALPIPE);
 }
 
-/* Small samples come in larger micro-batches: what keeps the matrix units busy are tokens. */
+/* Small samples come in larger micro-batches, because tokens keep the matrix units busy. */
 static int64_t most_micro_batch(const struct tsim_scenario *job) {
     int64_t batch = job->training.global_batch_size, tokens = MOST_MICRO_BATCH_TOKENS / job->training.sequence_length;
     int64_t most = job->model->kind != TSIM_MODEL_TRANSFORMER ? batch : tokens > 16 ? tokens : 16;
@@ -154,8 +154,8 @@ static unsigned parts_of(const struct tsim_scenario *job, unsigned has) {
     return parts & has;
 }
 
-/* Every set of them, but those whose activations are within blocks that are recomputed whole, and attention alone,
- * which is what selective recomputation is. */
+/* Adds every set of parts, except those that name activations although all their blocks are recomputed, and attention
+ * alone, which is selective recomputation. */
 static void add_parts(struct values *values, const struct tsim_scenario *job, unsigned has) {
     unsigned all = parts_of(job, has), blocks = all & (TSIM_RECOMPUTE_FFN | TSIM_RECOMPUTE_EXPERTS);
     for (unsigned set = all; set != 0; set = (set - 1) & all)
@@ -451,8 +451,8 @@ static bool is_own_schedule(const struct tsim_plan_candidate *candidate, const s
     return played == choice->value[TSIM_PLAN_SCHEDULE] || !has_value(&candidate->axes[TSIM_PLAN_SCHEDULE], played);
 }
 
-/* Balanced stages stand for those that have no even split, and refine those of one chunk that have, unless they are
- * asked for. */
+/* Balanced stages take the place of stages that have no even split. They also refine even stages of one chunk. If the
+ * key is listed, they are tried everywhere. */
 static bool is_own_split(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
                          size_t layers_at) {
     int64_t layers = candidate->job->model->layers, ends, others;
@@ -465,7 +465,7 @@ static bool is_own_split(const struct tsim_plan_candidate *candidate, const stru
     return choice->value[TSIM_PLAN_LAYERS] != is_even || refines;
 }
 
-/* {every: N} of a chunk with no more layers is full recomputation of it, as from one checkpoint. */
+/* {every: N} is full recomputation of a chunk with at most N layers, because it has one checkpoint. */
 static bool is_own_recompute(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
     int64_t every = tsim_plan_recompute_every(choice->value[TSIM_PLAN_RECOMPUTE]);
     return every * choice->value[TSIM_PLAN_PIPELINE] * choice->value[TSIM_PLAN_VIRTUAL] <
@@ -473,7 +473,7 @@ static bool is_own_recompute(const struct tsim_plan_candidate *candidate, const 
            every == 0;
 }
 
-/* A pipeline inside its replica has whole nodes, or a whole part of one. */
+/* A pipeline inside its replica needs whole nodes, or a whole part of one. */
 static bool is_own_order(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
     int64_t node = candidate->job->cluster.accelerators_per_node,
             replica = candidate->job->n_accelerators / tsim_plan_data(candidate->job, choice);
@@ -621,7 +621,7 @@ static bool is_plan(struct tsim_arena *scratch, const struct tsim_plan_candidate
     return is;
 }
 
-/* Each combination divides multiples of its replicas' micro-batches: the two next to the batch are tried. */
+/* Each combination divides multiples of its replicas' micro-batches; the two multiples next to the batch are tried. */
 void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above) {
     struct tsim_arena scratch;
     const struct tsim_scenario *job = candidate->job;
@@ -702,7 +702,7 @@ static const char *key_json(struct tsim_arena *arena, const struct tsim_scenario
     return is_word ? tsim_text_json(arena, text) : text;
 }
 
-/* The scenario lists the parts that are recomputed: the word alone would take others. */
+/* Returns whether the scenario lists the parts that are recomputed, for which the word alone would take others. */
 static bool keeps_parts(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
     int64_t recompute = choice->value[TSIM_PLAN_RECOMPUTE];
     return recompute == TSIM_RECOMPUTE_SELECTIVE && job->training.recompute == recompute &&

@@ -26,8 +26,8 @@ static double rent_of(const struct tsim_result *r) {
     return usd_per_s > 0 ? usd_per_s * time_of(r) : (double)NAN;
 }
 
-/* B / A - 1 is `frac`; with one side's value multiplied by `factor`, is the other one less? Equal ones have no order.
- */
+/* B / A - 1 is `frac`. Returns whether the other one is less if one side's value is multiplied by `factor`. Equal ones
+ * have no order. */
 static bool turns(double frac, int side, double factor) {
     double changed = side == 0 ? (1 + frac) / factor : (1 + frac) * factor;
     return (frac < 0 && changed > 1) || (frac > 0 && changed < 1);

@@ -39,7 +39,8 @@ const char *tsim_text_json(struct tsim_arena *arena, const char *text) {
     return json;
 }
 
-/* -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?, of a size that every reader of JSON takes. */
+/* Returns whether the text matches -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)? and is of a size that every reader of
+ * JSON takes. */
 static bool is_json_number(const char *text) {
     static const char DIGITS[] = "0123456789";
     if (strlen(text) > MOST_DIGITS || fabs(strtod(text, NULL)) > MOST_NUMBER)

@@ -51,7 +51,7 @@ static const char *head_text(struct tsim_arena *arena, const struct tsim_starter
                              name_of(arena, s->node), (long long)s->nodes, fabric);
 }
 
-/* The critical batch of a small language model is below what large ones have, and more samples teach it little. */
+/* A small language model has a smaller critical batch than large ones, and more samples teach it little. */
 static double batch_tokens(const struct tsim_model *m) {
     if (!m->causal || tsim_model_stacks(m) > 1)
         return BATCH_TOKENS;
@@ -62,7 +62,7 @@ static double batch_tokens(const struct tsim_model *m) {
     return fmin(BATCH_TOKENS, tsim_critical_batch(NULL, loss).value);
 }
 
-/* A multiple of the accelerators, so that any number of replicas divides it, near what is usual. */
+/* Returns a usual batch, as a multiple of the accelerators, so that any number of replicas divides it. */
 static int64_t batch_of(const struct tsim_scenario *job) {
     int64_t n = job->n_accelerators;
     if (job->model->kind != TSIM_MODEL_TRANSFORMER)
@@ -79,7 +79,8 @@ static const char *tokens_text(struct tsim_arena *arena, double tokens) {
                            : tsim_arena_printf(arena, "%g G", rounded / 1e9);
 }
 
-/* "  tensor: 8                      # accelerators that share each layer", as --set would take the plan's value. */
+/* Returns "  tensor: 8                      # accelerators that share each layer", with the plan's value as --set takes
+ * it. */
 static const char *line_of(struct tsim_arena *arena, const struct tsim_plan_choice *choice, enum tsim_plan_key key,
                            const char *comment) {
     enum { COMMENT_COLUMN = 33 };
@@ -187,8 +188,8 @@ static bool is_of_precision(const struct tsim_diags *diags) {
     return diags->n_items > 0 && strcmp(diags->items[0].field, "training.precision") == 0;
 }
 
-/* The scenario in the first of these precisions that the rest of it can have: 16 bits where the accelerator does. What
- * else is wrong, a file that cannot be read among it, is no reason for another precision. */
+/* Chooses the first of these precisions that the rest of the scenario allows: 16 bits if the accelerator has it. Other
+ * mistakes, such as a file that cannot be read, are no reason for another precision. */
 static enum tsim_status choose_precision(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                          struct tsim_override *precision, const struct tsim_scenario **job,
                                          struct tsim_diags *diags) {
