@@ -119,8 +119,8 @@ static bool next_sharing(void *context, int32_t stream, struct tsim_task *task) 
     return k < system->n_tasks;
 }
 
-/* The steps of a ring: rank i sends its message k over its own link out and its neighbour's link in when message k - 1
- * of rank i - 1 has come. */
+/* Makes the steps of a ring: rank i sends its message k over its own link out and its neighbour's link in, when message
+ * k - 1 of rank i - 1 has come. */
 static bool next_in_ring(void *context, int32_t stream, struct tsim_task *task) {
     struct system *system = context;
     int64_t k = system->n_done[stream]++;

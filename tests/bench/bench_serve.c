@@ -81,7 +81,7 @@ static bool is_whole(const struct connection *c) {
     return end && length && length < end && c->size >= (size_t)(end + 4 - c->answer) + strtoul(length + 16, NULL, 10);
 }
 
-/* True where a whole answer is there. */
+/* Returns whether a whole answer is there. */
 static bool receive(struct connection *c) {
     char name[40];
     ssize_t n = recv(c->socket, c->answer + c->size, sizeof c->answer - 1 - c->size, 0);

@@ -19,8 +19,8 @@ enum { REPETITIONS = 3, N_PENDING = 1 << 16, N_HOLDS = 1350 * 1000, WRONG = 2 };
 
 static double times[N_PENDING];
 
-/* A heap of times whose earliest is replaced by a later one, again and again: the comparisons, jumps and divisions of a simulation
- * of events. It is written here and not the engine's queue, so that the measure does not change with what is measured. */
+/* Runs a heap of times whose earliest is replaced by a later one, again and again: the comparisons, jumps and divisions
+ * of a simulation of events. It is not the engine's queue, so that the measure does not change with what is measured. */
 static double loop_s(void) {
     uint64_t state = 1;
     double start_s = processor_s();
@@ -48,7 +48,7 @@ static double children_s(struct rusage *usage) {
            1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
-/* Measures the command, whose output is thrown away; false where it cannot be run or fails. */
+/* Measures the command, whose output is thrown away. Returns false if it cannot be run or fails. */
 static bool run(char **command, double *s, double *mb) {
     struct rusage usage;
     int status;

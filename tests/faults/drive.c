@@ -295,7 +295,7 @@ static void problem(const struct subject *subject, const struct fault *fault, co
     n_problems++;
 }
 
-/* The file is as it was before, with nothing beside it. */
+/* Returns whether the file is as it was before, with nothing beside it. */
 static bool is_untouched(const char *name) {
     char path[100];
     struct text now;
@@ -361,7 +361,7 @@ static void check_end(const struct subject *subject, const struct fault *fault, 
             problem(subject, fault, end, "exit status 0 and no file");
 }
 
-/* Has no sweep gone on from these bytes before? */
+/* Returns whether no sweep has gone on from these bytes before. */
 static bool is_new_database(void) {
     static uint64_t seen[1 << 16];
     static const char *const PARTS[] = {"run/a.db", "run/a.db-wal"};
@@ -534,7 +534,7 @@ static struct server serve(const struct subject *subject) {
     return (struct server){pid, reports[0], answers[1]};
 }
 
-/* False when the server has ended. */
+/* Returns false if the server has ended. */
 static bool hear(const struct server *server, void *data, size_t size) {
     ssize_t n = read(server->reports, data, size);
     if (n != 0 && n != (ssize_t)size)
@@ -641,7 +641,7 @@ static int list_commands(void) {
     return 0;
 }
 
-/* A folder in memory where there is one: what is written is synced. */
+/* Makes the folder of the work in memory if possible, because written files are synced. */
 static bool start_work(const char *folder) {
     static char mark[80];
     sigset_t child;

@@ -124,7 +124,7 @@ static int is_alone(void) {
     return !has_threads || (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3);
 }
 
-/* True in the child, in which the call, and with `lasting` all after it, is to fail. */
+/* Returns 1 in the child, in which the call fails, and with `lasting` all calls after it. */
 static int child_fails(enum kind of, long n, int lasting) {
     off_t at_byte[N_FILES]; /* children share those of open files */
     int status = 0;

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-/* A second is enough for these. */
+/* Returns whether a second is enough to run the scenario. */
 static bool is_small(const struct tsim_scenario *sc) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     double passes = (double)sc->n_microbatches * (double)p->pipeline * (double)p->virtual_pipeline;

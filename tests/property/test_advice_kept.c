@@ -14,13 +14,13 @@
 #define SEED 4
 enum { MAX_SETTINGS = 4 };
 
-/* A second is enough for these. */
+/* Returns whether a second is enough to run the scenario. */
 static bool is_small(const struct tsim_scenario *sc) {
     double passes = (double)sc->n_microbatches * (double)(sc->parallelism.pipeline * sc->parallelism.virtual_pipeline);
     return sc->simulation.fold ? passes <= 4096 : sc->n_accelerators <= 64 && passes <= 64;
 }
 
-/* "A=1 --set B=2" in `text`, which is cut into pieces. */
+/* Reads "A=1 --set B=2" from `text`, which it cuts into pieces. */
 static size_t settings_of(char *text, struct tsim_override *settings) {
     static const char MORE[] = " --set ";
     size_t n = 0;

@@ -33,8 +33,8 @@ static double time_with_slow(const char *text, int64_t node, int64_t index) {
     return time_with(text, "cluster.degraded", value);
 }
 
-/* Tensor ranks of a group are interchangeable, and so are replicas on whole nodes, where nothing lies between these.
- * How many pairs of ranks were exchanged. */
+/* Exchanges ranks and expects equal results: tensor ranks of a group are interchangeable, and so are replicas on whole
+ * nodes with nothing between them. Returns the number of pairs that were exchanged. */
 static long check_symmetry(const char *text, const struct tsim_scenario *sc) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     const struct tsim_fabric *fabric = sc->cluster.fabric;

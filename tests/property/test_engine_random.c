@@ -360,7 +360,7 @@ static double time_alone_s(const struct system *system, const struct task *task)
     return task->latency_s + flow_s;
 }
 
-/* When the stream is free and what the task waits for has ended. */
+/* Returns the time at which the stream is free and what the task waits for has ended. */
 static double ready_s(const struct system *system, int s, int k) {
     const struct task *task = &system->tasks[s][k];
     double free_s = k > 0 ? system->end_s[s][k - 1] : 0;

@@ -181,7 +181,8 @@ enum outcome { REFUSED, REFUSED_BY_THE_RUN, TOO_LARGE, RAN };
 static long advice_every = 12, n_ran;
 static bool tries_all_values;
 
-/* Some legal numbers of steps, replications, ranks or micro-batches are long to simulate, as they should be. */
+/* Plays a scenario. Some legal numbers of steps, replications, ranks or micro-batches take long to simulate, as they
+ * should. */
 static enum outcome play(const char *text, const struct tsim_override *overrides, size_t n) {
     struct run run = {0};
     text_under_way = text;
@@ -209,7 +210,7 @@ struct outcomes {
     long n[4];
 };
 
-/* The first scenario that takes it, from the one that took the key's last value on. */
+/* Plays the first scenario that takes the value, beginning with the one that took the key's last value. */
 static enum outcome play_somewhere(const char *path, const char *value, size_t *base) {
     const struct tsim_override override = {path, value};
     enum outcome best = REFUSED;

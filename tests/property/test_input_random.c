@@ -54,7 +54,7 @@ static void check_terms(const struct tsim_step_simulation *s) {
     }
 }
 
-/* Between a hundredth and ten times what the step needs. */
+/* Draws between a hundredth and ten times what the step needs. */
 static double around(struct random_source *random, double value) {
     return value * pow(10, -2 + 3 * random_real(random));
 }

@@ -44,7 +44,7 @@ static const struct tsim_scenario *imported(const char *format, const char *text
     return load_text(result.yaml);
 }
 
-/* Without the list of keys that were derived, which stands last. */
+/* Returns the length without the list of derived keys, which comes last. */
 static size_t compared_length(const char *json) {
     const char *derived = strstr(json, "\"derived\"");
     return derived ? (size_t)(derived - json) : strlen(json);

@@ -216,7 +216,7 @@ static struct tsim_outcome outcome_of(const struct run *run) {
     return outcome;
 }
 
-/* Every figure that a point has. */
+/* Compares every figure that a point has. */
 static void check_same(const char *text, const struct run *run, const struct tsim_outcome *other, const char *how) {
     const struct tsim_outcome here = outcome_of(run);
     LAW(here.bottleneck == other->bottleneck, "bound by %s, %s by %s", here.bottleneck, how, other->bottleneck);
@@ -271,7 +271,7 @@ static bool other_order(const char *text, const struct run *run) {
     return true;
 }
 
-/* A point's seed derives from its key: what is drawn by it differs from a run's. */
+/* A point's seed derives from its key, so its random draws differ from a run's. */
 static bool point_of_a_sweep(const char *text, const struct run *run) {
     const struct tsim_fabric *fabric = run->scenario->cluster.fabric;
     bool is_hashed = fabric && fabric->routing == TSIM_ROUTING_ECMP;

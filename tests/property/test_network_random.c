@@ -139,8 +139,9 @@ static double step_s(const char *network, const char *fold) {
     return step_with(sets, 2);
 }
 
-/* A collective takes so much of the compute units and of HBM from the passes beside it as kernels lose on what it
- * leaves: what is taken in a shorter time costs them a little more, so faster links can be slower by a few percent. */
+/* A collective takes as much of the compute units and of HBM from the passes beside it as kernels lose on what it
+ * leaves. If it takes the same in a shorter time, that costs them a little more, so faster links can make a step slower
+ * by a few percent. */
 static void check_senses(const struct tsim_scenario *scenario) {
     static const char LATENCY[] = "cluster.node.accelerator.efficiency.kernel_latency";
     if (!scenario->parallelism.balances) { /* else another split of the layers */
@@ -160,8 +161,8 @@ static void check_senses(const struct tsim_scenario *scenario) {
                   thick_s, drawn());
 }
 
-/* Along each axis all groups lie on as many nodes, with as many of them on each, and NICs serve as many ranks each.
- * Where not, one activity takes for all what the worst takes. */
+/* Returns whether, along each axis, all groups lie on equally many nodes, with equally many ranks on each, and NICs
+ * serve equally many ranks. If not, one activity takes for all groups as long as the worst group. */
 static bool lies_alike(const struct tsim_scenario *scenario) {
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, scenario);
     if (cluster->nic_bytes_per_s > 0 && cluster->accelerators_per_node % tsim_nics_per_node(cluster) != 0)

@@ -128,8 +128,8 @@ static void random_axis(struct random_source *random, int64_t first, int64_t val
         *axis = (struct tsim_plan_axis){values, n};
 }
 
-/* The job itself, or it and the same with twice the nodes and half the rent, or a rent that is not
- * known. */
+/* Draws a space with the job itself, or with it and the same job with twice the nodes and half the rent, or an unknown
+ * rent. */
 static void random_space(struct tsim_arena *arena, struct random_source *random, const struct example *e,
                          const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
                          struct tsim_plan_space *space) {
@@ -163,7 +163,7 @@ static size_t random_limits(struct random_source *random, struct tsim_limit limi
     return n;
 }
 
-/* The best value that any plan of the candidate reaches is no better than what the gap says. */
+/* Expects that no plan of the candidate reaches a better value than the gap says. */
 static void check_gap(struct tsim_arena *arena, const struct tsim_plan_gap *gap, int number) {
     struct tsim_plan_candidate alone = *gap->candidate;
     alone.first_position = 0;

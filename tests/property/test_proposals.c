@@ -124,7 +124,7 @@ static size_t overrides_of(const char *set_json, struct tsim_override *overrides
     return n;
 }
 
-/* A copy without the fields that nobody reads of a finished scenario but a search that changes its plan. */
+/* Copies a plan without the fields of a finished scenario that only a search reads which changes its plan. */
 static struct tsim_parallelism_spec plan_of(const struct tsim_scenario *sc) {
     struct tsim_parallelism_spec p = sc->parallelism;
     p.says_schedule = p.says_layers = false;
@@ -132,7 +132,7 @@ static struct tsim_parallelism_spec plan_of(const struct tsim_scenario *sc) {
     return p;
 }
 
-/* A copy without the stages: each scenario has its own array of them, so that their addresses differ. */
+/* Copies the training without its stages: each scenario has its own array of them, at another address. */
 static struct tsim_training_spec training_of(const struct tsim_scenario *sc) {
     struct tsim_training_spec t = sc->training;
     t.stages = NULL;

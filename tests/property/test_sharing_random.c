@@ -73,7 +73,7 @@ static void touch(const struct twin *twin, int a, bool touched[MAX_RESOURCES]) {
         touched[r] |= twin->demand[a][r] > 0;
 }
 
-/* `touched` says then on which resources somebody came or went. */
+/* Changes some activities; `touched` then says on which resources activities began or ended. */
 static void change_some(struct twin *twin, bool touched[MAX_RESOURCES]) {
     int n_changes = random_between(&twin->random, 1, 3);
     for (int i = 0; i < n_changes; i++) {
@@ -113,7 +113,7 @@ static int extend_to_components(const struct twin *twin, bool touched[MAX_RESOUR
     return n_inside;
 }
 
-/* A change and its solve; elsewhere nothing may happen. Filling is tried five times at most, on growing regions. */
+/* Changes and solves; nothing may happen elsewhere. Filling is tried five times at most, on growing regions. */
 static void change_and_check(struct twin *twin, uint64_t seed) {
     double before[MAX_ACTIVITIES];
     bool touched[MAX_RESOURCES] = {false};
@@ -184,7 +184,7 @@ struct units {
     double work, weight, resource[MAX_RESOURCES];
 };
 
-/* The rates of the living when the system is put together from nothing, renumbered if `random` is given. */
+/* Solves the living activities as a new system, renumbered if `random` is given. */
 static void solve_afresh(const struct dense *dense, const struct units *units, struct random_source *random,
                          double *rate) {
     struct tsim_sharing sharing;

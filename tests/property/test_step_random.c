@@ -43,8 +43,8 @@ static struct tsim_step_simulation simulate(struct tsim_arena *arena, const stru
     return simulate_heard(arena, sc, NULL);
 }
 
-/* All bytes that left NICs arrived at NICs, and they are those that the accounts say were sent, inside passes and
- * outside. */
+/* Expects that all bytes that left NICs arrived at NICs, and that they are the bytes that were sent by the accounts,
+ * inside passes and outside. */
 static void check_bytes(const struct tsim_step_simulation *s, double ranks_per_stage_group) {
     double accounted = 0;
     for (int32_t g = 0; g < s->n_stage_groups; g++)
@@ -83,7 +83,7 @@ static void check_links(const struct tsim_step_simulation *folded, const struct 
     }
 }
 
-/* Folded and unfolded say the same; returns what unfolded says. */
+/* Expects that the folded and the unfolded run agree; returns the unfolded one. */
 static struct tsim_step_simulation check_folding(struct tsim_arena *arena, struct tsim_scenario *sc, int i) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     sc->simulation.fold = true;
@@ -389,8 +389,8 @@ static void ignore_task(void *context, const struct tsim_step_task *task) {
     (void)task;
 }
 
-/* Four times the replicas of a random plan. A third lies on a fat tree, of which every other is twice oversubscribed
- * above eight ports; some nodes share four NICs; others' traffic is on the NICs of some. */
+/* Makes four times the replicas of a random plan. A third lies on a fat tree, half of which are twice oversubscribed
+ * above eight ports; some nodes share four NICs; some have other jobs' traffic on their NICs. */
 static void random_cluster(struct random_source *random, struct example *e) {
     static const struct tsim_tier EVEN = {.ports = 8, .oversubscription = 1},
                                   UNEVEN = {.ports = 8, .oversubscription = 2};

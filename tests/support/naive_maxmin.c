@@ -8,7 +8,7 @@ static double demand_of(const struct naive_system *system, int activity, int res
     return system->demand[activity * system->n_resources + resource];
 }
 
-/* The level at which the resource is full, everything summed afresh. */
+/* Returns the level at which the resource is full, with everything summed again. */
 static double level_of(const struct naive_system *system, const bool *fixed, const double *rate, int resource) {
     double remaining = system->capacity[resource], load = 0;
     for (int a = 0; a < system->n_activities; a++) {

@@ -3,8 +3,8 @@
 #include "config/files/catalogue_read.h"
 #include "model/executed.h"
 
-/* A few milliseconds are enough for these. Ranks that differ are simulated each by itself, and a step and its input
- * pipeline take turns. */
+/* Returns whether a few milliseconds are enough to run the scenario. Ranks that differ are simulated each by itself,
+ * and a step and its input pipeline take turns. */
 static bool is_small(const struct tsim_scenario *sc) {
     double passes = (double)sc->n_microbatches * (double)(sc->parallelism.pipeline * sc->parallelism.virtual_pipeline);
     bool is_whole = !sc->simulation.fold || sc->simulation.network == TSIM_NETWORK_STEPS ||
@@ -21,7 +21,7 @@ bool run_scenario(struct run *run, const struct tsim_scenario *scenario) {
     return tsim_train_run(&run->arena, scenario, &options, &run->result, &run->diags) == TSIM_OK;
 }
 
-/* The catalogue's files are parsed once for all scenarios: they stay what they are. */
+/* Returns the cache with which the catalogue's files are parsed once for all scenarios; the files do not change. */
 static struct tsim_file_cache *catalogue_files(void) {
     static struct tsim_arena arena;
     static struct tsim_file_cache *files;

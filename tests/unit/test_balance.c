@@ -99,7 +99,7 @@ END_TEST
 
 enum { MOST_LAYERS = 48, MOST_STAGES = 16 };
 
-/* With the factor of balance.c for what does not fit. */
+/* Returns the cost, with the factor of balance.c for stages that do not fit. */
 static double plain_cost_s(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int64_t *parts, int32_t k,
                            int64_t first, int64_t last) {
     struct tsim_stage_memory memory;
@@ -114,14 +114,14 @@ static double plain_cost_s(struct tsim_scenario *sc, const struct tsim_pass_cost
     return tsim_balance_stage_s(sc, costs, k) * (fits ? 1 : 1e12);
 }
 
-/* Is `size` nearer to even than `other`? Of two as near the larger one is. */
+/* Returns whether `size` is nearer to even than `other`. If both are equally near, the larger one is. */
 static bool is_nearer(int64_t size, int64_t other, int64_t even) {
     int64_t a = llabs(size - even), b = llabs(other - even);
     return a < b || (a == b && size > other);
 }
 
-/* Each number of layers tried on each stage behind each number of layers before it: best(k, i) of the header, word by
- * word. The one nearest to even is taken of sizes that are equal but for rounding. */
+/* Tries each number of layers on each stage behind each number of layers before it: best(k, i) of the header, word by
+ * word. Among sizes that are equal but for rounding, the one nearest to even is taken. */
 static void plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int64_t *split) {
     static double best[MOST_STAGES + 1][MOST_LAYERS + 1], times[MOST_LAYERS + 1];
     static int64_t taken[MOST_STAGES + 1][MOST_LAYERS + 1];

@@ -99,7 +99,7 @@ START_TEST(stages_are_runs_of_their_own) {
 }
 END_TEST
 
-/* A stage keeps the rules of a scenario, and its mistakes are shown where its values stand. */
+/* A stage keeps the rules of a scenario, and its mistakes are shown at its values. */
 START_TEST(stages_are_checked) {
     static const struct {
         const char *stages, *field;

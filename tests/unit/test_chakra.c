@@ -594,7 +594,7 @@ static bool has_kernels_of_passes(const struct tsim_history *e) {
     return has_forward && has_backward;
 }
 
-/* One layer a chunk is enough of what has many micro-batches. NULL: all of the model's. */
+/* Returns one layer per chunk for scenarios with many micro-batches, or NULL for all of the model's. */
 static const char *layers_of(const char *golden) {
     return strcmp(golden, "interleaved") == 0 ? "24" : strcmp(golden, "unfolded") == 0 ? "20" : NULL;
 }

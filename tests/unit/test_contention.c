@@ -40,7 +40,7 @@ static double reduction_s(void) {
     return tsim_stage_parameters(scenario, 0) * 4 / NIC;
 }
 
-/* The time that is not communication: an ideal network has neither latency nor contention, but its bandwidth. */
+/* Returns the time that is not communication. An ideal network has no latency and no contention, only its bandwidth. */
 static double passes_s(const char *file) {
     double ideal_s = step_s(file, "ideal", "auto");
     return ideal_s - 2 * (double)(scenario->parallelism.pipeline - 1) * message_s - reduction_s();

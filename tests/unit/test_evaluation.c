@@ -17,8 +17,8 @@ static struct tsim_result run(const struct tsim_scenario *scenario) {
     return result;
 }
 
-/* A forward pass of the whole model: its kernels, of which the host launches the first when the pass begins, and none
- * of the others too late. */
+/* Returns the time of a forward pass of the whole model: its kernels, of which the host launches the first when the
+ * pass begins, and none of the others too late. */
 static double forward_s(const struct tsim_scenario *sc) {
     struct tsim_pass_costs costs;
     struct tsim_pass_cost cost = {0};

@@ -33,7 +33,7 @@ static void make(int64_t nodes, const int32_t *ranks, int32_t n, struct tsim_col
     tsim_pattern_link_bytes(&pattern, link_bytes);
 }
 
-/* Each link of the kind carries so many bytes. */
+/* Expects that each link of the kind carries that many bytes. */
 static void expect_on_each(enum tsim_link_kind kind, int32_t n, double bytes) {
     const struct tsim_topology *topology = pattern.topology;
     ck_assert_int_eq(topology->count[kind], n);

@@ -48,7 +48,7 @@ static struct tsim_step_simulation simulate(void) {
 
 #define TOLERANCE_S 1e-9 /* messages take a picosecond each */
 
-/* Each stage works for so long, and waits for the rest of the step. */
+/* Expects that each stage works for that long, and waits for the rest of the step. */
 static void check_step(const struct tsim_step_simulation *step, size_t number, double busy_s, double expected_s) {
     ck_assert_msg(fabs(step->time_s - expected_s) < TOLERANCE_S * expected_s, "case %zu: %.12g against %.12g", number,
                   step->time_s, expected_s);

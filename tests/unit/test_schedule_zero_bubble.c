@@ -93,7 +93,7 @@ static double duration(struct tsim_pass_item item) {
     return times[item.kind];
 }
 
-/* The next item, or pair, of a stage; false when it still waits for a message. */
+/* Plays the next item, or pair, of a stage. Returns false if it still waits for a message. */
 static bool step(int32_t stage) {
     const struct tsim_pass_item *first = &r.items[stage][r.at[stage]];
     int32_t n = first->pair == TSIM_PAIR_FIRST ? 2 : 1, neighbours[] = {-1, 1};
@@ -192,8 +192,8 @@ START_TEST(zb_v_bubble) {
 }
 END_TEST
 
-/* Every pass of every micro-batch once, in an order that is possible on the stage alone. A whole backward pass counts
- * as both gradients. */
+/* Expects every pass of every micro-batch once, in an order that is possible on the stage alone. A whole backward pass
+ * counts as both gradients. */
 static void check_once(struct tsim_schedule_shape z, int32_t stage) {
     int32_t seen[3][2][MAX_SLOTS] = {{{0}}}, m = tsim_schedule_chunk_microbatches(&z), total = 0;
     for (int32_t i = 0; i < tsim_schedule_n_items(&z, stage); i++) {

@@ -89,7 +89,7 @@ static void write_file(const void *bytes, size_t n_bytes) {
     fclose(out);
 }
 
-/* Opening or logging fails with TSIM_ERR_DB and one diagnostic that names the file and says `says`. */
+/* Expects that opening or logging fails with TSIM_ERR_DB and one diagnostic that names the file and contains `says`. */
 static void assert_refused(const char *says) {
     struct tsim_store *store = NULL;
     int64_t run_id = -1;

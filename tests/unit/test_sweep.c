@@ -146,7 +146,7 @@ struct heard {
     bool is_signalled;
 };
 
-/* Someone presses Ctrl-C as soon as a point is kept. */
+/* Raises the signal of Ctrl-C as soon as a point is kept. */
 static void interrupt(void *context, const struct tsim_sweep_progress *progress) {
     struct heard *heard = context;
     if (heard->first_batch == 0)
@@ -157,7 +157,7 @@ static void interrupt(void *context, const struct tsim_sweep_progress *progress)
     heard->is_signalled = true;
 }
 
-/* The one that was raised still waits, blocked: it is forgotten. */
+/* Forgets the signal that was raised and still waits, blocked. */
 static void forget_interrupt(void) {
     sigset_t signals;
     int number;

@@ -210,7 +210,7 @@ static void job_with(const char *reliability, struct tsim_campaign_job *job) {
     scenario_job(load_shipped("llama70b", overrides, 1), 60 * DAY, 7, job);
 }
 
-/* No pair of intervals on a wide grid is more than half a percent faster than the one that is taken. */
+/* Expects that no pair of intervals on a wide grid is more than half a percent faster than the chosen one. */
 static void check_optimal(const char *reliability) {
     struct tsim_campaign_job job;
     job_with(reliability, &job);

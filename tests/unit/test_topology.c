@@ -166,8 +166,8 @@ START_TEST(bisection_of_the_cube_mesh) {
 }
 END_TEST
 
-/* In each ring every member has one behind it, and all are in it; no link of two members is in more rings than it is
- * wide. */
+/* Expects that in each ring every member has one member behind it and all are in it, and that no link of two members is
+ * in more rings than it is wide. */
 static void check_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE], int32_t n_rings) {
     int32_t used[TSIM_CUBE][TSIM_CUBE] = {{0}};
     for (int32_t r = 0; r < n_rings; r++) {

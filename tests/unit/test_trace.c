@@ -109,7 +109,7 @@ static void expect_no_overlaps(const json_t *events) {
     }
 }
 
-/* Each id once as a beginning and then once as an end, which is later. Returns how many. */
+/* Expects each id once as a beginning and then once, later, as an end. Returns their number. */
 static size_t expect_whole_arrows(const json_t *events) {
     enum { MOST = 1 << 16 };
     double *begins_us = TSIM_NEW_ARRAY(&arena, MOST, double);
@@ -148,8 +148,8 @@ static void expect_memory_to_return(const json_t *events) {
         ck_assert_double_eq_tol(at[i], 0, 1e-9);
 }
 
-/* Each value of a counter is another than the one before it, and not earlier; at the end links carry nothing, and the
- * accelerator's power is what it was at the beginning. */
+/* Expects that each value of a counter differs from the one before it and is not earlier. At the end links carry
+ * nothing, and the accelerator's power is as at the beginning. */
 static void expect_counters_to_rest(const json_t *events) {
     static const char *const NAMES[] = {"compute", "data", "send next", "send prev"}, *const KEYS[] = {"power W",
                                                                                                        "scale-up GB/s",
@@ -209,7 +209,7 @@ static struct slice *slices_of(const json_t *events, size_t *n) {
     return slices;
 }
 
-/* Is there a slice on the event's thread around its moment? An arrow is drawn from and to slices alone. */
+/* Returns whether there is a slice on the event's thread around its moment: arrows are drawn only between slices. */
 static bool has_slice(const struct slice *slices, size_t n, const json_t *at) {
     int pid = (int)number(at, "pid"), tid = (int)number(at, "tid");
     double at_us = number(at, "ts");
@@ -240,9 +240,9 @@ static void expect_series(json_t *event) {
     json_object_foreach(args, key, value) if (!json_is_number(value)) ck_abort_msg("a series of no numbers: %s", key);
 }
 
-/* Each event has what the Trace Event Format asks of its phase: "Trace Event Format", Google, 2016, sections on
- * complete, counter, flow and metadata events. Threads with slices have a name; both ends of an arrow have one category
- * and name, and a slice. */
+/* Expects that each event has what the Trace Event Format requires of its phase ("Trace Event Format", Google, 2016,
+ * sections on complete, counter, flow and metadata events). Threads with slices have a name. Both ends of an arrow have
+ * one category and name, and a slice. */
 static void expect_chrome_format(const json_t *events) {
     static bool named[64][64];
     size_t n_slices;

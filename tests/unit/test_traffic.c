@@ -187,7 +187,7 @@ static void run_jobs(const struct tsim_topology *topology, bool is_fluid, struct
     tsim_engine_release(engine);
 }
 
-/* Both fidelities: each job's end is expected[i] within 5 %. */
+/* Expects in both fidelities that job i ends at expected[i], within 5 %. */
 static void expect_ends(const struct tsim_topology *topology, struct job *jobs, int32_t n, const double *expected_s,
                         const char *name) {
     for (int is_fluid = 0; is_fluid < 2; is_fluid++) {
