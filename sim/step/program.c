@@ -719,9 +719,9 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
     const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
     const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
-    struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input, sink),
-                           .placement = placement,
-                           .sink = sink};
+    struct tsim_step_plan *plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input, sink);
+    tsim_fold(arena, placement, plan);
+    struct step_run run = {.plan = plan, .placement = placement, .sink = sink};
     run.has_links = run.plan->folding != TSIM_FOLD_STAGES && !run.plan->is_ideal;
     struct tsim_engine_options options = {.tick_s = TSIM_STEP_TICK_S,
                                           .end_of_time = TSIM_STEP_END,

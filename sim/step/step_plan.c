@@ -918,10 +918,19 @@ static void forward_only(struct tsim_step_plan *plan) {
     plan->reduces_every_microbatch = plan->waits_for_reductions = plan->bypasses_norm = false;
 }
 
-const struct tsim_step_plan *
-tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
-                     const struct tsim_placement *placement, const struct tsim_pass_costs *costs,
-                     const struct tsim_step_input *input, const struct tsim_step_sink *sink) {
+struct tsim_collective_request tsim_step_data_request(const struct tsim_step_plan *plan, int32_t stage, int32_t n,
+                                                      bool is_expert) {
+    const struct tsim_data_collective *reduce = &plan->stages[stage].chunks[0].reduce;
+    for (int32_t i = 0; i < reduce->n_parts; i++)
+        if (reduce->parts[i].is_expert == is_expert && reduce->parts[i].among == TSIM_AMONG_ALL)
+            return (struct tsim_collective_request){.op = reduce->parts[i].op, .bytes = reduce->parts[i].bytes};
+    return (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
+}
+
+struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                            const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                            const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+                                            const struct tsim_step_sink *sink) {
     struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
     struct data_groups first = groups_at(placement, 0);
     int zero = sc->parallelism.zero;
@@ -963,11 +972,6 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_V;
     plan->sends_async = sc->parallelism.overlap.pipeline;
     tsim_noise_plan(sc, plan);
-    plan->folding = tsim_folding_of(sc, cluster, placement);
-    plan->n_exchanging = placement->size[TSIM_AXIS_EXPERT];
-    plan->stand_ins = tsim_stand_ins_find(arena, sc, placement, plan->folding == TSIM_FOLD_NONE);
-    bool are_alike = plan->folding == TSIM_FOLD_STAGES && !tsim_has_slow_accelerators(sc);
-    plan->n_replicas = are_alike ? 1 : plan->stand_ins.n * placement->size[TSIM_AXIS_EXPERT];
     if (sc->is_forward_only)
         forward_only(plan);
     if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES)

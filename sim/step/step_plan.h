@@ -127,8 +127,7 @@ struct tsim_step_plan {
     bool gathers_products;                  /* units are products, not layers */
     int32_t n_units;                        /* fully sharded: segments of the pass that has most of them */
     int32_t n_rounds;                       /* how often a step reduces a bucket */
-    bool is_mirrored; /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
-    enum tsim_folding folding;
+    bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
     bool is_ideal;        /* network: ideal */
     bool is_stepped;      /* network: steps */
     bool is_forward_only; /* for evaluation (run/evaluation.h) */
@@ -146,6 +145,7 @@ struct tsim_step_plan {
     bool has_tied_reduction;
     struct tsim_data_collective tied;
     struct tsim_collective_cost norm;
+    enum tsim_folding folding; /* this and the next three are tsim_fold's */
     struct tsim_stand_ins stand_ins;
     int32_t n_replicas;                           /* those that are simulated */
     int32_t n_exchanging;                         /* replicas in a row whose ranks exchange tokens for experts */
@@ -162,11 +162,17 @@ static inline int32_t tsim_step_slot(const struct tsim_step_plan *plan, struct t
     return plan->slots[item.microbatch] + plan->first_slot[is_other] + item.chunk * plan->slots_apart[is_other];
 }
 
-/* Builds the plan. `sink` is who will listen, or NULL. */
-const struct tsim_step_plan *
-tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                     const struct tsim_placement *placement, const struct tsim_pass_costs *costs,
-                     const struct tsim_step_input *input, const struct tsim_step_sink *sink);
+/* Builds the plan, but for what tsim_fold says. `sink` is who will listen, or NULL. */
+struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                            const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                            const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+                                            const struct tsim_step_sink *sink);
+
+/* Returns what stands for all that n ranks of a stage, which hold the same or the same experts, sum and gather: a sum
+ * of whole gradients as it is, which may run on trees; everything else around a ring, long enough that what it takes to
+ * begin does not count. */
+struct tsim_collective_request tsim_step_data_request(const struct tsim_step_plan *plan, int32_t stage, int32_t n,
+                                                      bool is_expert);
 
 /* Costs the message that each rank of a stage group sends to stage `to`. `at` is one of the stage group's ranks. The
  * message counts as one on a node only if those of all its ranks stay on their nodes. */

@@ -6,7 +6,7 @@
 #include "cluster/placement.h"
 #include "cluster/topology.h"
 #include "run/run.h"
-#include "step/folding/folding.h"
+#include "step/step_plan.h"
 #include "support/check_main.h"
 #include "support/random.h"
 
@@ -267,9 +267,20 @@ static void draw_shared(void) {
     ck_assert_int_eq(fclose(out), 0);
 }
 
+/* Returns how many replicas are simulated. */
+static int32_t n_simulated(const struct tsim_scenario *scenario) {
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, scenario);
+    struct tsim_pass_costs costs;
+    tsim_pass_costs_build(&arena, scenario, cluster, placement, &costs);
+    struct tsim_step_plan *plan = tsim_step_plan_build(&arena, scenario, cluster, placement, &costs, NULL, NULL);
+    tsim_fold(&arena, placement, plan);
+    return plan->folding == TSIM_FOLD_STAGES ? (int32_t)scenario->parallelism.data : plan->n_replicas;
+}
+
 START_TEST(folded_replicas) {
     const int n_cases = (int)random_cases(N_CASES);
-    int n_valid = 0, n_folded = 0;
+    int n_valid = 0, n_folded = 0, n_of_kinds = 0;
     printf("seed %u\n", SEED);
     strcpy(file, "/tmp/tsim-test-network-XXXXXX");
     int handle = mkstemp(file);
@@ -282,8 +293,9 @@ START_TEST(folded_replicas) {
         const struct tsim_scenario *scenario = load(NULL, 0);
         if (scenario) {
             n_valid++;
-            n_folded += tsim_folding_of(scenario, tsim_cluster_build(&arena, scenario),
-                                        tsim_placement_build(&arena, scenario)) == TSIM_FOLD_REPLICAS;
+            int32_t n_replicas = n_simulated(scenario);
+            n_folded += n_replicas < scenario->parallelism.data;
+            n_of_kinds += n_replicas < scenario->parallelism.data && n_replicas > (int32_t)scenario->parallelism.expert;
             double folded_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off");
             ck_assert_double_gt(folded_s, 0);
             ck_assert_msg(fabs(unfolded_s / folded_s - 1) <= 1e-9, "%.12g folded, %.12g unfolded\n%s", folded_s,
@@ -293,8 +305,10 @@ START_TEST(folded_replicas) {
         tsim_arena_release(&arena);
     }
     remove(file);
-    printf("%d drawn, %d valid, %d of them folded\n", n_cases, n_valid, n_folded);
+    printf("%d drawn, %d valid, %d of them folded, %d to replicas of several kinds\n", n_cases, n_valid, n_folded,
+           n_of_kinds);
     ck_assert_int_gt(n_folded, n_valid / 4);
+    ck_assert_int_gt(n_of_kinds, n_valid / 40);
 }
 END_TEST
 

@@ -2,8 +2,14 @@
 
 #include "base/random.h"
 #include "network/pattern.h"
+#include "step/step_plan.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A margin above the rounding of sums in another order. */
+#define SAME_FRAC 1e-9
 
 /* When they are folded, ranks of one NIC have their shares of it to themselves. That is right if each has as many
  * others beside it, and if these, all of the same stage and equally fast, demand the same at the same time. */
@@ -104,13 +110,15 @@ const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_to
     return stands;
 }
 
-/* These two sums tell whether links carry the same. */
+/* This says what links carry. */
 struct loads {
     struct tsim_arena arena;
     const struct tsim_topology *topology;
     const struct tsim_placement *placement;
-    uint64_t *messages; /* by link: which messages and which steps of rings cross it, whatever the replica */
-    double *data_bytes; /* by link: of a collective of every data-parallel group */
+    const int32_t *kinds; /* of replicas, by their place on the data axis */
+    uint64_t *messages;   /* by link: which messages and which steps of rings of which kinds of replicas cross it */
+    double *data_bytes;   /* by link: of a collective of every data-parallel group */
+    int32_t *data_loads;  /* by link: equal where these bytes are */
 };
 
 /* A message to the next or the previous stage, or to the next rank of a group that has collectives in passes. */
@@ -139,9 +147,19 @@ static void route_edge(const struct loads *loads, int32_t rank, int edge, struct
 
 /* Returns the rank at the same place of the first replica. */
 static int32_t in_first_replica(const struct tsim_placement *placement, int32_t rank) {
-    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
-    at.at[TSIM_AXIS_DATA] = 0;
-    return tsim_placement_rank(placement, &at);
+    return rank - placement->stride[TSIM_AXIS_DATA] * tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_DATA];
+}
+
+static uint64_t number_of(uint64_t a, uint64_t b, uint64_t c) {
+    struct tsim_random mixed;
+    tsim_random_init(&mixed, a, b, c);
+    return tsim_random_bits(&mixed);
+}
+
+/* Links that cannot be short need not be alike. */
+static bool may_be_short(const struct loads *loads, int32_t link) {
+    return tsim_topology_link_sort(loads->topology, link) < TSIM_N_LINK_KINDS ||
+           tsim_topology_oversubscription(loads->topology, link) > 1;
 }
 
 static void add_messages(struct loads *loads) {
@@ -151,55 +169,94 @@ static void add_messages(struct loads *loads) {
             if (!is_there(loads->placement, edge))
                 continue;
             route_edge(loads, rank, edge, &route);
-            uint64_t whose = (uint64_t)in_first_replica(loads->placement, rank) * N_EDGES + (uint64_t)edge;
-            struct tsim_random mixed;
-            tsim_random_init(&mixed, whose, 0, 0);
-            uint64_t number = tsim_random_bits(&mixed); /* sums of such numbers are equal if the messages are */
+            int32_t kind = loads->kinds[tsim_placement_coordinates(loads->placement, rank).at[TSIM_AXIS_DATA]];
+            uint64_t number = number_of((uint64_t)in_first_replica(loads->placement, rank), (uint64_t)edge,
+                                        (uint64_t)kind); /* sums of such numbers are equal if the messages are */
             for (int32_t i = 0; i < route.n; i++)
                 loads->messages[route.links[i]] += number;
         }
 }
 
-static void add_data_collectives(struct loads *loads) {
-    const unsigned axes = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+/* Adds a collective of each data-parallel group, or of each group that holds the same experts. */
+static void add_data_collectives(struct loads *loads, const struct tsim_step_plan *plan, bool is_expert) {
+    const struct tsim_placement *placement = loads->placement;
+    const unsigned axes = is_expert ? placement->expert_data_axes
+                                    : 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
     int32_t n_ranks = loads->topology->n_ranks, *ranks = TSIM_NEW_ARRAY(&loads->arena, (size_t)n_ranks, int32_t);
     for (int32_t rank = 0; rank < n_ranks; rank++) {
-        if (!tsim_placement_leads(loads->placement, rank, axes))
+        if (!tsim_placement_leads(placement, rank, axes))
             continue;
-        int32_t n = tsim_placement_ranks(loads->placement, rank, axes, ranks);
-        if (n == 1)
-            continue;
-        struct tsim_collective_request request = {.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
+        int32_t n = tsim_placement_ranks(placement, rank, axes, ranks),
+                stage = tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_PIPELINE];
+        struct tsim_collective_request request = tsim_step_data_request(plan, stage, n, is_expert);
         struct tsim_pattern pattern;
+        if (n == 1 || !(request.bytes > 0))
+            continue;
         tsim_pattern_build(&pattern, loads->topology, ranks, n, &request);
         tsim_pattern_link_bytes(&pattern, loads->data_bytes);
         tsim_pattern_release(&pattern);
     }
 }
 
-/* Returns whether two routes meet the same traffic; links that cannot be short need not be alike. */
-static bool meets_the_same(const struct loads *loads, const struct tsim_route *a, const struct tsim_route *b) {
-    const struct tsim_topology *t = loads->topology;
-    bool is_same = a->n == b->n;
-    for (int32_t i = 0; i < a->n && is_same; i++) {
-        int32_t x = a->links[i], y = b->links[i], sort = tsim_topology_link_sort(t, x);
-        bool is_tier = sort >= TSIM_N_LINK_KINDS;
-        is_same = sort == tsim_topology_link_sort(t, y);
-        if (!is_tier || tsim_topology_oversubscription(t, x) > 1)
-            is_same &= loads->messages[x] == loads->messages[y] &&
-                       fabs(loads->data_bytes[x] - loads->data_bytes[y]) <= 1e-9 * loads->data_bytes[x];
-    }
-    return is_same;
+struct load {
+    double bytes;
+    int32_t link;
+};
+
+static int by_bytes(const void *a, const void *b) {
+    const struct load *x = a, *y = b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? -1 : 1) : x->link - y->link;
 }
 
-/* A replica that is slower than others meets their messages at other times, which does not matter on links that cannot
- * be short. */
-static bool may_be_short(const struct tsim_topology *topology, const struct tsim_route *route) {
-    bool may = false;
-    for (int32_t i = 0; i < route->n; i++)
-        may |=
-            tsim_topology_oversubscription(topology, route->links[i]) > 1 || is_of_routers(topology, route->links[i]);
-    return may;
+/* Numbers the loads: sums of the same bytes in another order have the same number. */
+static void number_loads(struct loads *loads) {
+    size_t n = (size_t)loads->topology->n_links;
+    struct load *sorted = TSIM_NEW_ARRAY(&loads->arena, n, struct load);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (struct load){loads->data_bytes[i], (int32_t)i};
+    qsort(sorted, n, sizeof *sorted, by_bytes);
+    for (size_t i = 0, number = 0; i < n; i++) {
+        number += i > 0 && sorted[i].bytes - sorted[i - 1].bytes > SAME_FRAC * sorted[i].bytes;
+        loads->data_loads[sorted[i].link] = (int32_t)number;
+    }
+}
+
+/* Adds what the rank's messages meet on their way to `met`: on links of which sort, and beside which others. */
+static void meet(const struct loads *loads, int32_t rank, uint64_t *met) {
+    for (int edge = 0; edge < N_EDGES; edge++) {
+        struct tsim_route route;
+        if (!is_there(loads->placement, edge))
+            continue;
+        route_edge(loads, rank, edge, &route);
+        *met = number_of(*met, (uint64_t)edge, (uint64_t)route.n);
+        for (int32_t i = 0; i < route.n; i++) {
+            int32_t link = route.links[i];
+            uint64_t sort = (uint64_t)tsim_topology_link_sort(loads->topology, link);
+            *met = may_be_short(loads, link)
+                       ? number_of(*met, loads->messages[link], sort << 32 | (uint64_t)loads->data_loads[link])
+                       : number_of(*met, sort, 0);
+        }
+    }
+}
+
+/* Gives replicas different kinds that are of different kinds already, or that meet different traffic. Returns the
+ * number of kinds. */
+static int32_t tell_apart(struct loads *loads, uint64_t *met, int32_t *kinds) {
+    const struct tsim_placement *placement = loads->placement;
+    int32_t n = placement->size[TSIM_AXIS_DATA], n_kinds = 0;
+    memset(loads->messages, 0, (size_t)loads->topology->n_links * sizeof *loads->messages);
+    add_messages(loads);
+    for (int32_t place = 0; place < n; place++)
+        met[place] = (uint64_t)kinds[place];
+    for (int32_t rank = 0; rank < placement->n_ranks; rank++)
+        meet(loads, rank, &met[tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_DATA]]);
+    for (int32_t place = 0; place < n; place++) {
+        int32_t first = 0;
+        while (met[first] != met[place])
+            first++;
+        kinds[place] = first == place ? n_kinds++ : kinds[first];
+    }
+    return n_kinds;
 }
 
 /* Returns whether every switch, socket and NIC of a node has equally many ranks. */
@@ -217,33 +274,43 @@ static bool may_copy(const struct tsim_scenario *scenario) {
             scenario->training.offload.activations_frac > 0 || tsim_streams_weights(scenario));
 }
 
-static bool replicas_are_alike(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                               const struct tsim_placement *placement) {
-    bool has_slow = tsim_has_slow_accelerators(scenario),
-         has_own_nics = tsim_nics_per_node(cluster) == cluster->accelerators_per_node;
-    if (placement->size[TSIM_AXIS_DATA] == 1 || !nodes_are_even(cluster) ||
-        (!has_own_nics && (has_slow || scenario->cluster.n_background > 0)) ||
-        (may_copy(scenario) && (!has_own_nics || cluster->node->accelerators_per_switch > 0)))
+static bool nodes_are_alike(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster) {
+    bool has_own_nics = tsim_nics_per_node(cluster) == cluster->accelerators_per_node,
+         has_others = tsim_has_slow_accelerators(scenario) || scenario->cluster.n_background > 0;
+    return nodes_are_even(cluster) && (has_own_nics || !has_others) &&
+           (!may_copy(scenario) || (has_own_nics && cluster->node->accelerators_per_switch == 0));
+}
+
+/* Finds the replicas that stand for others; returns false if all must be simulated. Replicas of one kind stay in step
+ * if each message of one meets as many messages of each kind as that of any other. So kinds are told apart by what they
+ * meet, until these kinds are told apart no further (the coarsest equitable partition, by colour refinement). */
+static bool find_kinds(struct tsim_arena *arena, const struct tsim_placement *placement,
+                       const struct tsim_step_plan *plan, struct tsim_stand_ins *stand_ins) {
+    int32_t n = placement->size[TSIM_AXIS_DATA], n_kinds = stand_ins->n, n_before = 0;
+    if (n == 1 || !nodes_are_alike(plan->scenario, plan->cluster))
         return false;
-    struct loads loads = {.placement = placement};
+    int32_t *kinds = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t);
+    memcpy(kinds, stand_ins->of, (size_t)n * sizeof *kinds);
+    struct loads loads = {.placement = placement, .kinds = kinds};
     tsim_arena_init(&loads.arena);
-    loads.topology = tsim_topology_build(&loads.arena, scenario, cluster);
-    loads.messages = TSIM_NEW_ARRAY(&loads.arena, (size_t)loads.topology->n_links, uint64_t);
-    loads.data_bytes = TSIM_NEW_ARRAY(&loads.arena, (size_t)loads.topology->n_links, double);
-    add_messages(&loads);
-    add_data_collectives(&loads);
-    bool are_alike = true;
-    for (int32_t rank = 0; rank < placement->n_ranks && are_alike; rank++)
-        for (int edge = 0; edge < N_EDGES && are_alike; edge++) {
-            struct tsim_route own, its;
-            if (!is_there(placement, edge))
-                continue;
-            route_edge(&loads, rank, edge, &own);
-            route_edge(&loads, in_first_replica(placement, rank), edge, &its);
-            are_alike = meets_the_same(&loads, &own, &its) && !(has_slow && may_be_short(loads.topology, &own));
-        }
+    loads.topology = tsim_topology_build(&loads.arena, plan->scenario, plan->cluster);
+    size_t n_links = (size_t)loads.topology->n_links;
+    loads.messages = TSIM_NEW_ARRAY(&loads.arena, n_links, uint64_t);
+    loads.data_bytes = TSIM_NEW_ARRAY(&loads.arena, n_links, double);
+    loads.data_loads = TSIM_NEW_ARRAY(&loads.arena, n_links, int32_t);
+    if (plan->has_data_group)
+        add_data_collectives(&loads, plan, false);
+    if (plan->has_data_group && plan->scenario->model->experts.count > 0)
+        add_data_collectives(&loads, plan, true);
+    number_loads(&loads);
+    uint64_t *met = TSIM_NEW_ARRAY(&loads.arena, (size_t)n, uint64_t);
+    while (n_kinds > n_before && n_kinds < n) {
+        n_before = n_kinds;
+        n_kinds = tell_apart(&loads, met, kinds);
+    }
     tsim_arena_release(&loads.arena);
-    return are_alike;
+    *stand_ins = tsim_stand_ins_of(arena, kinds, n);
+    return n_kinds < n;
 }
 
 /* ---- which ---- */
@@ -271,16 +338,25 @@ static bool replicas_may_fold(const struct tsim_scenario *scenario, const struct
            !tsim_has_slow_accelerators(scenario) && has_rings;
 }
 
-enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                                  const struct tsim_placement *placement) {
-    const struct tsim_fabric *fabric = scenario->cluster.fabric;
+static enum tsim_folding find_folding(struct tsim_arena *arena, const struct tsim_placement *placement,
+                                      const struct tsim_step_plan *plan, struct tsim_stand_ins *stand_ins) {
+    const struct tsim_scenario *sc = plan->scenario;
+    const struct tsim_fabric *fabric = sc->cluster.fabric;
     bool has_tiers =
         fabric && (fabric->topology == TSIM_TOPOLOGY_FAT_TREE || fabric->topology == TSIM_TOPOLOGY_DRAGONFLY);
-    if (!scenario->simulation.fold)
-        return TSIM_FOLD_NONE;
-    if (!has_tiers && stages_fold(cluster, placement, tsim_has_slow_accelerators(scenario)))
+    *stand_ins = tsim_stand_ins_by_speed(arena, sc, placement);
+    if (sc->simulation.fold && !has_tiers && stages_fold(plan->cluster, placement, tsim_has_slow_accelerators(sc)))
         return TSIM_FOLD_STAGES;
-    return replicas_may_fold(scenario, cluster, has_tiers) && replicas_are_alike(scenario, cluster, placement)
-               ? TSIM_FOLD_REPLICAS
-               : TSIM_FOLD_NONE;
+    if (sc->simulation.fold && replicas_may_fold(sc, plan->cluster, has_tiers) &&
+        find_kinds(arena, placement, plan, stand_ins))
+        return TSIM_FOLD_REPLICAS;
+    *stand_ins = tsim_stand_ins_all(arena, placement);
+    return TSIM_FOLD_NONE;
+}
+
+void tsim_fold(struct tsim_arena *arena, const struct tsim_placement *placement, struct tsim_step_plan *plan) {
+    plan->folding = find_folding(arena, placement, plan, &plan->stand_ins);
+    plan->n_exchanging = placement->size[TSIM_AXIS_EXPERT];
+    bool are_alike = plan->folding == TSIM_FOLD_STAGES && !tsim_has_slow_accelerators(plan->scenario);
+    plan->n_replicas = are_alike ? 1 : plan->stand_ins.n * plan->n_exchanging;
 }

@@ -5,13 +5,12 @@
  * the others, and messages between two stages cross the same kind of links from every rank.
  *
  * On a fat tree or a dragonfly, links above the NICs are shared; on a node, those of PCIe switches, between sockets and
- * to a NIC of several ranks are. Their loads count. There one replica stands for those that differ from it only along
- * the data axis: its messages and collectives demand of the shared links what those of all replicas demand together.
- * That is the same simulation if the replicas run in step, as they do when each message and each collective of a pass
- * meets the same traffic on the same kinds of links in every replica.
- *
- * Replicas that are slower than others are simulated beside them (stand_ins.h), and are not in step. So ranks must not
- * share NICs, and no message of a pass may cross a link that can be short. */
+ * to a NIC of several ranks are. Their loads count. There one replica stands for others along the data axis: its
+ * messages and collectives demand of the shared links what those of all of them demand together. That is the same
+ * simulation if these replicas run in step, as they do when each message and each collective of a pass meets the same
+ * traffic on the same kinds of links in each of them. Replicas that meet something else, such as those with stages in
+ * two pods, and replicas that are slower, are simulated beside them (stand_ins.h). Where some are slower, ranks must
+ * not share NICs. */
 #ifndef TSIM_STEP_FOLDING_H
 #define TSIM_STEP_FOLDING_H
 
@@ -22,13 +21,14 @@
 
 enum tsim_folding {
     TSIM_FOLD_NONE,
-    TSIM_FOLD_REPLICAS, /* one replica of those along the data axis, with all its ranks, over the topology's links */
+    TSIM_FOLD_REPLICAS, /* one replica of each kind along the data axis, with all its ranks, over the topology's links */
     TSIM_FOLD_STAGES    /* one rank of each stage, with links of its own */
 };
 
-/* Returns the folding that the scenario asks for (simulation.fold), if that is right. */
-enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                                  const struct tsim_placement *placement);
+/* Finds the folding that the plan's scenario asks for (simulation.fold), if that is right, and the replicas along the
+ * data axis that stand for others. The arena holds them. */
+struct tsim_step_plan;
+void tsim_fold(struct tsim_arena *arena, const struct tsim_placement *placement, struct tsim_step_plan *plan);
 
 /* Finds for each link whether demands on it count if some replicas stand for all. They count on the links of the
  * replicas' nodes, on the way to others, and on every link that may carry less than the ports below it send. The result

@@ -50,28 +50,43 @@ static void take_slowdowns(const struct tsim_scenario *sc, const struct tsim_pla
         }
 }
 
-struct tsim_stand_ins tsim_stand_ins_find(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                          const struct tsim_placement *placement, bool all_differ) {
-    size_t n_all = (size_t)placement->size[TSIM_AXIS_DATA],
-           n_each = (size_t)placement->size[TSIM_AXIS_EXPERT] * (size_t)placement->size[TSIM_AXIS_PIPELINE];
-    int32_t *at = TSIM_NEW_ARRAY(arena, n_all, int32_t), *counts = TSIM_NEW_ARRAY(arena, n_all, int32_t),
-            *of = TSIM_NEW_ARRAY(arena, n_all, int32_t), n = 0;
-    bool has_slow = tsim_has_slow_accelerators(sc) && !all_differ;
-    double **slowdowns = TSIM_NEW_ARRAY(arena, n_all, double *); /* of those that are simulated */
-    double *own = TSIM_NEW_ARRAY(arena, n_each, double);
-    for (size_t place = 0; place < n_all; place++) {
-        int32_t stand_in = all_differ ? n : 0;
-        if (has_slow)
-            take_slowdowns(sc, placement, (int32_t)place, own);
-        while (stand_in < n && memcmp(slowdowns[stand_in], own, n_each * sizeof *own) != 0)
-            stand_in++;
-        if (stand_in == n) {
-            slowdowns[n] = own;
-            own = TSIM_NEW_ARRAY(arena, n_each, double);
-            at[n++] = (int32_t)place;
-        }
-        of[place] = stand_in;
-        counts[stand_in]++;
+struct tsim_stand_ins tsim_stand_ins_of(struct tsim_arena *arena, const int32_t *kinds, int32_t n) {
+    int32_t *at = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), *counts = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t),
+            *of = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), n_kinds = 0;
+    for (int32_t place = 0; place < n; place++) {
+        of[place] = kinds[place];
+        if (kinds[place] == n_kinds)
+            at[n_kinds++] = place;
+        counts[kinds[place]]++;
     }
-    return (struct tsim_stand_ins){n, at, counts, of};
+    return (struct tsim_stand_ins){n_kinds, at, counts, of};
+}
+
+struct tsim_stand_ins tsim_stand_ins_all(struct tsim_arena *arena, const struct tsim_placement *placement) {
+    int32_t n = placement->size[TSIM_AXIS_DATA], *kinds = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t);
+    for (int32_t place = 0; place < n; place++)
+        kinds[place] = place;
+    return tsim_stand_ins_of(arena, kinds, n);
+}
+
+struct tsim_stand_ins tsim_stand_ins_by_speed(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                              const struct tsim_placement *placement) {
+    size_t n_each = (size_t)placement->size[TSIM_AXIS_EXPERT] * (size_t)placement->size[TSIM_AXIS_PIPELINE];
+    int32_t n = placement->size[TSIM_AXIS_DATA], n_kinds = 0, *kinds = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t);
+    if (!tsim_has_slow_accelerators(sc))
+        return tsim_stand_ins_of(arena, kinds, n);
+    double **slowdowns = TSIM_NEW_ARRAY(arena, (size_t)n, double *); /* by kind */
+    double *own = TSIM_NEW_ARRAY(arena, n_each, double);
+    for (int32_t place = 0; place < n; place++) {
+        int32_t kind = 0;
+        take_slowdowns(sc, placement, place, own);
+        while (kind < n_kinds && memcmp(slowdowns[kind], own, n_each * sizeof *own) != 0)
+            kind++;
+        if (kind == n_kinds) {
+            slowdowns[n_kinds++] = own;
+            own = TSIM_NEW_ARRAY(arena, n_each, double);
+        }
+        kinds[place] = kind;
+    }
+    return tsim_stand_ins_of(arena, kinds, n);
 }

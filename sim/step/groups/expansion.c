@@ -158,17 +158,10 @@ static struct tsim_collective_request crossing_pass(const struct tsim_stage_grou
     return request;
 }
 
-/* A sum of whole gradients is requested as it is, because it may run on trees. Everything else runs around a ring, with
- * so many bytes that its latency does not count. */
 static struct tsim_collective_request crossing(const struct tsim_stage_group *group, int32_t n, int whose) {
-    if (whose >= TSIM_CROSSED_PASS)
-        return crossing_pass(group, (enum tsim_axis)(whose - TSIM_CROSSED_PASS));
-    const struct tsim_data_collective *reduce = &group->stage_plan->chunks[0].reduce;
-    for (int32_t i = 0; i < reduce->n_parts; i++)
-        if (reduce->parts[i].is_expert == (whose == TSIM_CROSSED_EXPERT_DATA) &&
-            reduce->parts[i].among == TSIM_AMONG_ALL)
-            return (struct tsim_collective_request){.op = reduce->parts[i].op, .bytes = reduce->parts[i].bytes};
-    return (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
+    return whose >= TSIM_CROSSED_PASS
+               ? crossing_pass(group, (enum tsim_axis)(whose - TSIM_CROSSED_PASS))
+               : tsim_step_data_request(group->plan, group->stage, n, whose == TSIM_CROSSED_EXPERT_DATA);
 }
 
 /* Finds the links that cross a group: the parts that its ranks own of what one group runs. */
