@@ -29,6 +29,11 @@ bool tsim_torus_box(const struct tsim_cluster *cluster, const struct tsim_group 
     return left == 1;
 }
 
+int32_t tsim_torus_slowness(const struct tsim_cluster *cluster, const int32_t extent[3], const int32_t step[3], int d) {
+    bool is_ring = cluster->torus_wraps[d] && extent[d] * step[d] == cluster->torus_shape[d];
+    return step[d] * (is_ring ? 1 : 2);
+}
+
 static struct box find_box(const struct tsim_cluster *cluster, const struct tsim_group *group) {
     struct box box = {.n_dimensions = 0};
     int32_t extent[3], step[3];
@@ -41,9 +46,8 @@ static struct box find_box(const struct tsim_cluster *cluster, const struct tsim
     for (int d = 0; d < 3; d++) {
         if (extent[d] == 1)
             continue;
-        bool is_ring = cluster->torus_wraps[d] && extent[d] * step[d] == cluster->torus_shape[d];
         box.extent[box.n_dimensions] = extent[d];
-        box.slowness[box.n_dimensions++] = step[d] * (is_ring ? 1 : 2);
+        box.slowness[box.n_dimensions++] = tsim_torus_slowness(cluster, extent, step, d);
     }
     return box;
 }

@@ -30,6 +30,10 @@
 bool tsim_torus_box(const struct tsim_cluster *cluster, const struct tsim_group *group, int32_t extent[3],
                     int32_t step[3]);
 
+/* Returns over how many messages a link of dimension d divides its rate when all groups that lie as this box does send
+ * to their neighbours along it. */
+int32_t tsim_torus_slowness(const struct tsim_cluster *cluster, const int32_t extent[3], const int32_t step[3], int d);
+
 /* Does what tsim_collective_cost does, on a torus, except for the bus bandwidth. The caller zeroes `cost`. */
 void tsim_torus_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
                      struct tsim_collective_cost *cost);

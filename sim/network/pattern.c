@@ -256,22 +256,48 @@ static int32_t box_neighbour(const int32_t extent[3], int32_t i, int d, int32_t 
     return i + ((at + way + extent[d]) % extent[d] - at) * below;
 }
 
+/* A box as its collective goes through it. */
+struct torus_box {
+    int32_t extent[3], n_dimensions;
+    int dimensions[3];  /* those of more than one */
+    double slowness[3]; /* of each of the three: over how many messages a link divides its rate */
+};
+
+/* Returns the bytes of each message of a part, when it goes through its dimension number `place`, and finds which
+ * dimension that is. */
+static double torus_message(const struct builder *b, const struct torus_box *box, int32_t part, int32_t place, int *d) {
+    double bytes = b->request->bytes / (2 * box->n_dimensions);
+    for (int32_t before = 0; before < place; before++)
+        bytes /= box->extent[box->dimensions[(part + before) % box->n_dimensions]];
+    *d = box->dimensions[(part + place) % box->n_dimensions];
+    return bytes / box->extent[*d];
+}
+
+/* Returns how long the slowest part of a phase takes on links of 1 byte/s. */
+static double torus_phase_s(const struct builder *b, const struct torus_box *box, int32_t place) {
+    double longest_s = 0;
+    for (int32_t part = 0; part < box->n_dimensions; part++) {
+        int d;
+        double bytes = torus_message(b, box, part, place, &d);
+        longest_s = fmax(longest_s, bytes * (box->extent[d] - 1) * box->slowness[d]);
+    }
+    return longest_s;
+}
+
 /* Opens the phases of lane (i, part, direction): along the dimensions from `part` on, and back in the opposite
  * order. */
-static void open_torus_phases(const struct builder *b, int32_t lane, int32_t i, const int32_t extent[3],
-                              const int *dimensions, int32_t n_dimensions, double latency_s) {
+static void open_torus_phases(const struct builder *b, int32_t lane, const struct torus_box *box, double latency_s) {
     struct tsim_pattern *p = b->pattern;
-    int32_t n_lanes_each = 2 * n_dimensions, part = lane % n_lanes_each / 2, way = lane % 2 == 0 ? 1 : -1;
+    int32_t n_lanes_each = 2 * box->n_dimensions, i = lane / n_lanes_each, part = lane % n_lanes_each / 2,
+            way = lane % 2 == 0 ? 1 : -1;
     for (int32_t k = 0; k < p->n_phases; k++) {
-        bool is_back = b->request->op == TSIM_ALL_GATHER || k >= n_dimensions;
+        bool is_back = b->request->op == TSIM_ALL_GATHER || k >= box->n_dimensions;
         int32_t place = is_back ? p->n_phases - 1 - k : k;
-        double bytes = b->request->bytes / (2 * n_dimensions);
-        for (int32_t before = 0; before < place; before++)
-            bytes /= extent[dimensions[(part + before) % n_dimensions]];
-        int d = dimensions[(part + place) % n_dimensions];
-        int32_t to = box_neighbour(extent, i, d, way);
-        struct tsim_pattern_phase *phase =
-            open_phase(b, lane, k, i, to, extent[d] - 1, bytes / extent[d], b->topology->cluster->pair_bytes_per_s);
+        int d;
+        double bytes = torus_message(b, box, part, place, &d);
+        int32_t to = box_neighbour(box->extent, i, d, way), n_messages = box->extent[d] - 1;
+        double rate = b->topology->cluster->pair_bytes_per_s * bytes * n_messages / torus_phase_s(b, box, place);
+        struct tsim_pattern_phase *phase = open_phase(b, lane, k, i, to, n_messages, bytes, rate);
         phase->successor = to * n_lanes_each + lane % n_lanes_each;
         phase->latency_s = latency_s;
         share_route(b, p->ranks[i], p->ranks[to], 1);
@@ -281,22 +307,24 @@ static void open_torus_phases(const struct builder *b, int32_t lane, int32_t i, 
 
 static void build_torus(struct builder *b) {
     struct tsim_pattern *p = b->pattern;
-    int32_t extent[3], step[3], n_dimensions = 0, hops = 0;
-    int dimensions[3];
-    if (!tsim_torus_box(b->topology->cluster, &b->group, extent, step)) {
+    const struct tsim_cluster *cluster = b->topology->cluster;
+    struct torus_box box = {.n_dimensions = 0};
+    int32_t step[3], longest = 1;
+    if (!tsim_torus_box(cluster, &b->group, box.extent, step)) {
         build_ring(b);
         return;
     }
-    for (int d = 0; d < 3; d++)
-        if (extent[d] > 1) {
-            dimensions[n_dimensions++] = d;
-            hops += extent[d] - 1;
-        }
-    bool is_both = b->request->op == TSIM_ALL_REDUCE;
-    make_lanes(b, TSIM_PATTERN_RINGS, 2 * n_dimensions * p->n_ranks, (is_both ? 2 : 1) * n_dimensions);
+    for (int d = 0; d < 3; d++) {
+        box.slowness[d] = tsim_torus_slowness(cluster, box.extent, step, d);
+        if (box.extent[d] > 1)
+            box.dimensions[box.n_dimensions++] = d;
+        longest = box.extent[d] > longest ? box.extent[d] : longest;
+    }
+    int32_t n = box.n_dimensions;
+    make_lanes(b, TSIM_PATTERN_RINGS, 2 * n * p->n_ranks, (b->request->op == TSIM_ALL_REDUCE ? 2 : 1) * n);
+    p->n_meeting = n > 1 ? 2 * n : 0;
     for (int32_t lane = 0; lane < p->n_lanes; lane++)
-        open_torus_phases(b, lane, lane / (2 * n_dimensions), extent, dimensions, n_dimensions,
-                          p->cost.latency_s / (is_both ? 2 * hops : hops));
+        open_torus_phases(b, lane, &box, p->cost.latency_s / (p->n_phases * (longest - 1)));
 }
 
 /* ---- trees ---- */

@@ -6,7 +6,9 @@
  *   rings     A lane goes through phases of a ring. In a phase of R messages it sends message k when message k - 1 of
  *             its predecessor has come, and begins the next phase when all R have come. ring: one phase. hierarchical:
  *             scatter on the node, ring across nodes, gather on the node. torus: a lane for each part and direction
- *             (cost/torus.h); scatter along dimension after dimension, gather backwards.
+ *             (cost/torus.h); scatter along dimension after dimension, gather backwards. There the lanes of a rank begin
+ *             each phase together, and each sends at the rate with which it is done when the longest is: no part meets
+ *             another on its dimension, and what a link carries does not change within a phase.
  *   pairwise  Every rank sends to every other: to those on its node in one lane, to the others in another. Nothing is
  *             waited for.
  *   waves     Each edge of the trees has one message, pipelined: it starts as many latencies after the collective as
@@ -51,6 +53,7 @@ struct tsim_pattern {
     const struct tsim_topology *topology;
     const int32_t *ranks;               /* of the group, ascending */
     int32_t n_ranks, n_lanes, n_phases; /* n_phases: of each lane */
+    int32_t n_meeting;                  /* so many lanes in a row begin each phase together; 0: each when it is ready */
     struct tsim_pattern_phase *phases;  /* n_lanes * n_phases of them */
     struct tsim_share *shares;          /* pairwise: NULL, see tsim_pattern_route */
     size_t n_shares, share_capacity;

@@ -19,6 +19,7 @@ struct tsim_traffic {
     struct tsim_demand *demands; /* of phase i its shares, by resource, and one more for what its rank holds, from
                                     first_share + i on; fluid: all links */
     int32_t n_demands, first_stream, n_streams, first_counter;
+    int32_t first_meeting; /* signals: by lanes that meet, the phase that they have ended, and even and odd uses */
     int64_t n_messages;
     tsim_tick end;
     struct tsim_arena *arena;
@@ -135,6 +136,19 @@ static void await_go(const struct tsim_traffic *traffic, int32_t lane, int64_t u
         task->waits[task->n_waits++] = go[phase->to] + (int32_t)(use % 2);
 }
 
+/* Returns the signal that fires when all lanes that meet have ended the phase. */
+static int32_t meeting_of(const struct tsim_traffic *traffic, int32_t lane, int32_t phase, int64_t use) {
+    const struct tsim_pattern *p = traffic->pattern;
+    return traffic->first_meeting + 2 * (lane / p->n_meeting * p->n_phases + phase) + (int32_t)(use % 2);
+}
+
+/* Arms the meetings of the next use. Those of the use before last are over for all lanes. */
+static void arm_meetings(const struct tsim_traffic *traffic, int32_t lane, int64_t use) {
+    const struct tsim_pattern *p = traffic->pattern;
+    for (int32_t phase = 0; phase < p->n_phases && p->n_meeting > 0; phase++)
+        tsim_engine_rearm(traffic->links.engine, meeting_of(traffic, lane, phase, use + 1), p->n_meeting);
+}
+
 static void take_route(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
     struct tsim_route route;
     tsim_pattern_route(traffic->pattern, number, lane->message, &route);
@@ -149,7 +163,6 @@ static void take_route(struct tsim_traffic *traffic, int32_t number, struct lane
 
 static void send(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
     const struct tsim_pattern_phase *phase = phase_of(traffic, number, lane->phase);
-    task->label = (int64_t)lane->phase << 32 | lane->message;
     task->latency = traffic->latencies[phase - traffic->pattern->phases];
     task->work = phase->bytes;
     task->bound_per_s = phase->bytes_per_s;
@@ -165,13 +178,23 @@ static void send(struct tsim_traffic *traffic, int32_t number, struct lane *lane
         task->raised_counter = traffic->first_counter + phase->successor * traffic->pattern->n_phases + lane->phase;
     if (lane->message > 0)
         await_phase(traffic, number, lane->phase, lane->use * phase->n_messages + lane->message, task);
+    else if (lane->phase > 0 && traffic->pattern->n_meeting > 0)
+        task->waits[task->n_waits++] = meeting_of(traffic, number, lane->phase - 1, lane->use);
     else if (lane->phase > 0)
         await_phase(traffic, number, lane->phase - 1,
                     (lane->use + 1) * phase_of(traffic, number, lane->phase - 1)->n_messages, task);
-    if (lane->phase == 0 && lane->message == 0)
+    if (lane->phase == 0 && lane->message == 0) {
         await_go(traffic, number, lane->use, task);
-    lane->message++;
+        arm_meetings(traffic, number, lane->use);
+    }
     traffic->n_messages++;
+}
+
+/* Makes a task that takes no time: it ends when all messages of the phase have arrived at this lane. */
+static void meet(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
+    await_phase(traffic, number, lane->phase, (lane->use + 1) * phase_of(traffic, number, lane->phase)->n_messages,
+                task);
+    task->lowers[task->n_lowers++] = meeting_of(traffic, number, lane->phase, lane->use);
 }
 
 /* A lane's use is over when the messages that are sent to it in the last phase have arrived. */
@@ -188,6 +211,12 @@ static void finish_use(struct tsim_traffic *traffic, int32_t number, struct lane
     lane->phase = lane->message = 0;
 }
 
+/* Returns the messages of a lane's phase and, where lanes meet before the next, the meeting. */
+static int32_t n_tasks_of(const struct tsim_traffic *traffic, int32_t lane, int32_t phase) {
+    const struct tsim_pattern *p = traffic->pattern;
+    return phase_of(traffic, lane, phase)->n_messages + (p->n_meeting > 0 && phase + 1 < p->n_phases);
+}
+
 static bool next_message(void *context, int32_t stream, struct tsim_task *task) {
     struct tsim_traffic *traffic = context;
     int32_t number = stream - traffic->first_stream;
@@ -198,15 +227,21 @@ static bool next_message(void *context, int32_t stream, struct tsim_task *task) 
         if (lane->use == traffic->options.n_uses)
             return false;
     }
-    while (lane->phase < traffic->pattern->n_phases &&
-           lane->message == phase_of(traffic, number, lane->phase)->n_messages) {
+    const struct tsim_pattern *p = traffic->pattern;
+    while (lane->phase < p->n_phases && lane->message == n_tasks_of(traffic, number, lane->phase)) {
         lane->phase++;
         lane->message = 0;
     }
-    if (lane->phase < traffic->pattern->n_phases)
+    if (lane->phase == p->n_phases) {
+        finish_use(traffic, number, lane, task);
+        return true;
+    }
+    task->label = (int64_t)lane->phase << 32 | lane->message;
+    if (lane->message < phase_of(traffic, number, lane->phase)->n_messages)
         send(traffic, number, lane, task);
     else
-        finish_use(traffic, number, lane, task);
+        meet(traffic, number, lane, task);
+    lane->message++;
     return true;
 }
 
@@ -230,6 +265,9 @@ struct tsim_traffic *tsim_traffic_add(struct tsim_arena *arena, const struct tsi
     traffic->lanes = TSIM_NEW_ARRAY(arena, (size_t)pattern->n_lanes, struct lane);
     traffic->first_counter = tsim_engine_add_counters(links->engine, pattern->n_lanes * pattern->n_phases);
     traffic->n_streams = pattern->n_lanes;
+    if (pattern->n_meeting > 0)
+        traffic->first_meeting = tsim_engine_add_signals(
+            links->engine, 2 * pattern->n_lanes / pattern->n_meeting * pattern->n_phases, pattern->n_meeting);
     for (int32_t i = 0; i < pattern->n_lanes; i++) {
         int32_t stream = tsim_engine_add_stream(links->engine, next_message, traffic);
         if (i == 0)
@@ -284,8 +322,8 @@ bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, i
     int32_t to = p->ranks[phase->to];
     if (label >= 0 && p->kind == TSIM_PATTERN_PAIRWISE)
         to = tsim_pattern_route(p, number, message, &route);
-    if (label < 0)
-        snprintf(text, size, "rank %d: the end of its %s", p->ranks[phase->from],
+    if (label < 0 || (p->n_meeting > 0 && message == phase->n_messages))
+        snprintf(text, size, "rank %d: the end of %s%s", p->ranks[phase->from], label < 0 ? "its " : "a phase of its ",
                  tsim_algorithm_name(p->cost.algorithm));
     else
         snprintf(text, size, "rank %d: message %d of %d to rank %d", p->ranks[phase->from], message + 1,

@@ -137,7 +137,8 @@ static struct tsim_group shard_group(struct tsim_group data, double shards) {
     return (struct tsim_group){.n_ranks = n,
                                .n_nodes = (n + per_node - 1) / per_node,
                                .max_ranks_per_node = per_node,
-                               .min_ranks_per_node = per_node};
+                               .min_ranks_per_node = per_node,
+                               .stride = data.stride};
 }
 
 static struct tsim_group replica_group(struct tsim_group data, struct tsim_group shard) {
@@ -148,7 +149,8 @@ static struct tsim_group replica_group(struct tsim_group data, struct tsim_group
     return (struct tsim_group){.n_ranks = n,
                                .n_nodes = (n + per_node - 1) / per_node,
                                .max_ranks_per_node = per_node,
-                               .min_ranks_per_node = per_node};
+                               .min_ranks_per_node = per_node,
+                               .stride = data.stride * shard.n_ranks};
 }
 
 static void add_collective(struct tsim_collective_cost *sum, const struct tsim_collective_cost *more) {
@@ -992,7 +994,8 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
         struct tsim_group pair = {.n_ranks = 2,
                                   .n_nodes = on_node ? 1 : 2,
                                   .max_ranks_per_node = on_node ? 2 : 1,
-                                  .min_ranks_per_node = on_node ? 2 : 1};
+                                  .min_ranks_per_node = on_node ? 2 : 1,
+                                  .stride = (plan->schedule.stages - 1) * placement->stride[TSIM_AXIS_PIPELINE]};
         struct tsim_collective_cost cost;
         collective(plan, TSIM_ALL_REDUCE, bytes, pair, &cost);
         begin_group(&plan->tied);

@@ -139,6 +139,13 @@ static double step_s(const char *network, const char *fold) {
     return step_with(sets, 2);
 }
 
+/* Returns the step's time if whole layers are gathered, as `steps` always does. */
+static double whole_layers_s(const char *network) {
+    const struct tsim_override sets[] = {
+        {"simulation.network", network}, {"simulation.fold", "off"}, {"software.gather_unit", "layer"}};
+    return step_with(sets, 3);
+}
+
 /* A collective takes as much of the compute units and of HBM from the passes beside it as kernels lose on what it
  * leaves. If it takes the same in a shorter time, that costs them a little more, so faster links can make a step slower
  * by a few percent. */
@@ -189,8 +196,7 @@ static void check(struct outcomes *outcomes) {
     if (!scenario)
         return; /* the rules refuse it */
     outcomes->n_valid++;
-    double fluid_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off"), ideal_s = step_s("ideal", "auto"),
-           steps_s = step_s("steps", "off");
+    double fluid_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off"), ideal_s = step_s("ideal", "auto");
     ck_assert_double_gt(ideal_s, 0);
     ck_assert_msg((fluid_s > 0) == (unfolded_s > 0), "%s", drawn());
     outcomes->n_refused += fluid_s <= 0;
@@ -200,18 +206,16 @@ static void check(struct outcomes *outcomes) {
                   drawn());
     ck_assert_msg(ideal_s <= fluid_s * (1 + 1e-9), "%.12g ideal, %.12g fluid\n%s", ideal_s, fluid_s, drawn());
     check_senses(scenario);
-    if (steps_s <= 0 || !lies_alike(scenario))
+    if (!lies_alike(scenario))
         return;
+    double whole_s = whole_layers_s("fluid"), steps_s = whole_layers_s("steps");
     outcomes->n_compared++;
-    outcomes->sum_of_differences += fabs(steps_s / fluid_s - 1);
-    /* Two groups run one after another, or a torus's collectives run beside passes that know its links only together:
-     * tensor ranks' beside parameters that are gathered meanwhile come out up to 28 % too soon. */
-    const struct tsim_parallelism_spec *p = &scenario->parallelism;
-    bool is_torus = scenario->cluster.fabric && scenario->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS;
-    bool meets = scenario->cluster.fabric && (p->expert > 1 || is_torus);
-    bool gathers = is_torus && p->tensor > 1 && p->zero == 3 && (p->overlap.parameters || p->overlap.gradients);
-    double most = gathers ? 0.3 : meets ? 0.15 : 0.08;
-    ck_assert_msg(fabs(steps_s / fluid_s - 1) <= most, "%.6g fluid, %.6g message by message\n%s", fluid_s, steps_s,
+    outcomes->sum_of_differences += fabs(steps_s / whole_s - 1);
+    /* Experts' two groups run one after another; on nodes that hold more of a group than others a ring waits for them. */
+    bool is_torus = scenario->cluster.fabric && scenario->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS,
+         exchanges = scenario->cluster.fabric && scenario->parallelism.expert > 1;
+    double most = is_torus ? 0.05 : exchanges ? 0.15 : 0.08;
+    ck_assert_msg(fabs(steps_s / whole_s - 1) <= most, "%.6g fluid, %.6g message by message\n%s", whole_s, steps_s,
                   drawn());
 }
 
@@ -236,7 +240,7 @@ START_TEST(random_networks) {
            outcomes.n_refused, outcomes.n_compared, 100 * outcomes.sum_of_differences / outcomes.n_compared);
     ck_assert_int_gt(outcomes.n_compared, n_cases / 8);
     ck_assert_int_eq(outcomes.n_refused, 0); /* all topologies act on all traffic */
-    ck_assert_double_le(outcomes.sum_of_differences, 0.01 * outcomes.n_compared);
+    ck_assert_double_le(outcomes.sum_of_differences, 0.003 * outcomes.n_compared);
 }
 END_TEST
 
