@@ -17,7 +17,8 @@ bool tsim_value_is_off(const struct tsim_value *value) {
     for (size_t i = 0; i < sizeof OFF / sizeof OFF[0]; i++)
         if (tsim_value_is_text(value, OFF[i]))
             return true;
-    return tsim_value_is_null(value) || (value->kind != TSIM_VALUE_SCALAR && value->n_items == 0);
+    return tsim_value_is_null(value) || tsim_value_is_text(value, "") ||
+           (value->kind != TSIM_VALUE_SCALAR && value->n_items == 0);
 }
 
 /* A value matches if one of its items does. */
@@ -128,6 +129,10 @@ bool tsim_may_be_batch(const char *key) {
                      "eval evaluation valid validation val test dev infer inference generate generation vllm map "
                      "tokenize tokenizer preprocess preprocessing encode rollout",
                      false);
+}
+
+bool tsim_may_be_layers(const char *key) {
+    return has_word(key, "layer layers block blocks expert experts", false);
 }
 
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,

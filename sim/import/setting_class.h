@@ -26,9 +26,11 @@ bool tsim_is_housekeeping(const char *key);
 bool tsim_may_change_run(const char *key);
 /* Returns whether a key, by its words, gives the number of samples in training. */
 bool tsim_may_be_batch(const char *key);
+/* Returns whether a key, by its words, is about single layers or experts. */
+bool tsim_may_be_layers(const char *key);
 /* Returns whether the value is null, None, ~ or empty, without quotes. */
 bool tsim_value_is_null(const struct tsim_value *value);
-/* Returns whether the value is null, false, 0, none, or an empty list or mapping. */
+/* Returns whether the value is null, false, 0, none, or an empty text, list or mapping. */
 bool tsim_value_is_off(const struct tsim_value *value);
 
 #endif

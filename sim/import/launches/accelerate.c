@@ -3,6 +3,7 @@
 #include "import/launches/accelerate.h"
 #include "config/text/document.h"
 #include "import/launches/hf_trainer.h"
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"
 
@@ -30,14 +31,9 @@ static const struct tsim_setting_class CLASSES[] = {
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
-static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
-    tsim_recipe_add(r, from->name, key, tsim_value_new_scalar(r->arena, from->value, text));
-}
-
 /* Writes the machine: each process is one accelerator. */
 static void add_world(struct tsim_recipe *r) {
-    const struct tsim_setting *all = tsim_recipe_find(r, "num_processes"),
-                              *machines = tsim_recipe_find(r, "num_machines");
+    const struct tsim_setting *all = find(r, "num_processes"), *machines = find(r, "num_machines");
     const int64_t nodes = machines ? tsim_setting_int(r, machines, 1, 1000000) : 1,
                   n = all ? tsim_setting_int(r, all, 1, 100000000) : 0;
     if (n == 0)
@@ -53,31 +49,30 @@ static void add_world(struct tsim_recipe *r) {
 
 static void add_precision(struct tsim_recipe *r) {
     static const char *const KINDS[] = {"bf16", "fp16", "fp8"};
-    const struct tsim_setting *s = tsim_recipe_find(r, "mixed_precision");
+    const struct tsim_setting *s = find(r, "mixed_precision");
     for (size_t i = 0; s && i < sizeof KINDS / sizeof KINDS[0]; i++)
         if (tsim_setting_is(s, KINDS[i]))
             add(r, s, KINDS[i], "true");
 }
 
 static void add_deepspeed(struct tsim_recipe *r) {
-    const struct tsim_setting *stage = tsim_recipe_find(r, "deepspeed_config.zero_stage"),
-                              *file = tsim_recipe_find(r, "deepspeed_config.deepspeed_config_file"),
-                              *steps = tsim_recipe_find(r, "deepspeed_config.gradient_accumulation_steps"),
-                              *optimizer = tsim_recipe_find(r, "deepspeed_config.offload_optimizer_device"),
-                              *micro = tsim_recipe_find(r, "deepspeed_config.train_micro_batch_size_per_gpu");
-    if (!tsim_setting_is(tsim_recipe_find(r, "distributed_type"), "DEEPSPEED"))
+    const struct tsim_setting *stage = find(r, "deepspeed_config.zero_stage"),
+                              *file = find(r, "deepspeed_config.deepspeed_config_file"),
+                              *steps = find(r, "deepspeed_config.gradient_accumulation_steps"),
+                              *optimizer = find(r, "deepspeed_config.offload_optimizer_device"),
+                              *micro = find(r, "deepspeed_config.train_micro_batch_size_per_gpu");
+    if (!tsim_setting_is(find(r, "distributed_type"), "DEEPSPEED"))
         return;
     if (stage)
-        tsim_recipe_add(r, stage->name, "deepspeed.zero_optimization.stage", stage->value);
+        add_as(r, stage, "deepspeed.zero_optimization.stage");
     else if (file)
-        tsim_recipe_add(r, file->name, "deepspeed", file->value);
+        add_as(r, file, "deepspeed");
     else
-        add(r, tsim_recipe_find(r, "distributed_type"), "deepspeed.zero_optimization.stage",
-            "2"); /* the plugin's default */
+        add(r, find(r, "distributed_type"), "deepspeed.zero_optimization.stage", "2"); /* the plugin's default */
     if (steps && !tsim_setting_is(steps, "auto"))
-        tsim_recipe_add(r, steps->name, "gradient_accumulation_steps", steps->value);
+        add_as(r, steps, "gradient_accumulation_steps");
     if (micro && !tsim_setting_is(micro, "auto"))
-        tsim_recipe_add(r, micro->name, "per_device_train_batch_size", micro->value);
+        add_as(r, micro, "per_device_train_batch_size");
     if (tsim_setting_is(optimizer, "cpu") || tsim_setting_is(optimizer, "nvme"))
         add(r, optimizer, "offload_optimizer", "true");
 }
@@ -91,10 +86,9 @@ static void add_fsdp(struct tsim_recipe *r) {
                                            {"HYBRID_SHARD_ZERO2", "hybrid_shard_zero2"}};
     static const char *const STRATEGIES[] = {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy",
                                              NULL};
-    const struct tsim_setting *type = tsim_recipe_find(r, "distributed_type"),
-                              *strategy = tsim_recipe_find_any(r, STRATEGIES),
-                              *releases = tsim_recipe_find(r, "fsdp_config.fsdp_reshard_after_forward"),
-                              *all = tsim_recipe_find(r, "fsdp_config.fsdp_activation_checkpointing"),
+    const struct tsim_setting *type = find(r, "distributed_type"), *strategy = tsim_recipe_find_any(r, STRATEGIES),
+                              *releases = find(r, "fsdp_config.fsdp_reshard_after_forward"),
+                              *all = find(r, "fsdp_config.fsdp_activation_checkpointing"),
                               *s = strategy ? strategy : releases;
     const char *text = s ? tsim_setting_text(s) : "FULL_SHARD", *word = NULL;
     if (!tsim_setting_is(type, "FSDP"))
@@ -127,12 +121,10 @@ static void add_parallelism(struct tsim_recipe *r) {
         {"megatron_lm_config.megatron_lm_sequence_parallelism", "sequence_parallel"}};
     static const char *const COMPILERS[] = {"dynamo_config.dynamo_backend", "dynamo_backend", NULL};
     const struct tsim_setting *compiler = tsim_recipe_find_any(r, COMPILERS),
-                              *all = tsim_recipe_find(r, "megatron_lm_config.megatron_lm_recompute_activations");
+                              *all = find(r, "megatron_lm_config.megatron_lm_recompute_activations");
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (tsim_recipe_find(r, NAMES[i][0]) &&
-            (i < 3 || tsim_setting_is(tsim_recipe_find(r, "distributed_type"), "MEGATRON_LM")))
-            tsim_recipe_add(r, tsim_recipe_find(r, NAMES[i][0])->name, NAMES[i][1],
-                            tsim_recipe_find(r, NAMES[i][0])->value);
+        if (find(r, NAMES[i][0]) && (i < 3 || tsim_setting_is(find(r, "distributed_type"), "MEGATRON_LM")))
+            tsim_recipe_add(r, find(r, NAMES[i][0])->name, NAMES[i][1], find(r, NAMES[i][0])->value);
     if (tsim_setting_is(compiler, "INDUCTOR") || tsim_setting_is(compiler, "inductor"))
         add(r, compiler, "torch_compile", "true");
     if (all && tsim_setting_flag(r, all))
@@ -150,12 +142,12 @@ void tsim_accelerate_add(struct tsim_recipe *r) {
 static void build(struct tsim_recipe *r) {
     static const struct tsim_hf_trainer DEFAULTS = {
         .why = "the program's code says it", .micro_batch = 1, .optimizer = "adamw_torch", .is_assumed = true};
-    const bool is_megatron = tsim_setting_is(tsim_recipe_find(r, "distributed_type"), "MEGATRON_LM");
+    const bool is_megatron = tsim_setting_is(find(r, "distributed_type"), "MEGATRON_LM");
     struct tsim_hf_trainer defaults = DEFAULTS;
     defaults.software = is_megatron ? "megatron-core-2024" : NULL;
     tsim_accelerate_add(r);
     tsim_hf_trainer_build(r, &defaults);
-    const struct tsim_setting *shards = tsim_recipe_find(r, "megatron_lm_config.megatron_lm_use_distributed_optimizer");
+    const struct tsim_setting *shards = find(r, "megatron_lm_config.megatron_lm_use_distributed_optimizer");
     if (is_megatron && shards && tsim_setting_flag(r, shards))
         tsim_recipe_put(r, "parallelism.zero", shards, NULL, "1");
 }

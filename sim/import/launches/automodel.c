@@ -4,6 +4,7 @@
 #include "config/text/document.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/omegaconf.h"
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"
 
@@ -68,16 +69,7 @@ static const struct tsim_setting *first(struct tsim_recipe *r, const char *a, co
     return tsim_recipe_find_any(r, keys);
 }
 
-static bool has_text(const struct tsim_setting *s, const char *part) {
-    return s && strstr(tsim_setting_text(s), part);
-}
-
-static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
-    tsim_recipe_add(r, from ? from->name : "AutoModel's default", key,
-                    tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
-}
-
-static void add_as(struct tsim_recipe *r, const struct tsim_setting *s, const char *key) {
+static void add_given(struct tsim_recipe *r, const struct tsim_setting *s, const char *key) {
     if (s && !tsim_setting_is(s, "none"))
         tsim_recipe_add(r, s->name, key, s->value);
 }
@@ -102,7 +94,7 @@ static int64_t degree(struct tsim_recipe *r, const char *key) {
 /* Optimizer states have as many bits as the parameters, of which there is no other copy. */
 static void add_precision(struct tsim_recipe *r) {
     const struct tsim_setting *type = first(r, "model.torch_dtype", "model.dtype", "model.config.torch_dtype"),
-                              *fp8 = tsim_recipe_find(r, "fp8.enabled");
+                              *fp8 = find(r, "fp8.enabled");
     const char *text = type ? tsim_setting_text(type) : "auto";
     text = strncmp(text, "torch.", 6) == 0 ? text + 6 : text;
     if (strcmp(text, "float16") == 0 || strcmp(text, "fp16") == 0)
@@ -117,8 +109,7 @@ static void add_precision(struct tsim_recipe *r) {
 
 /* Patterns of names: "*_proj" are all. */
 static void add_targets(struct tsim_recipe *r) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "peft.target_modules"),
-                              *all = tsim_recipe_find(r, "peft.match_all_linear");
+    const struct tsim_setting *s = find(r, "peft.target_modules"), *all = find(r, "peft.match_all_linear");
     if ((all && tsim_setting_flag(r, all)) || !s) {
         add(r, all, "lora_targets", "all");
         return;
@@ -141,15 +132,14 @@ static void add_targets(struct tsim_recipe *r) {
 }
 
 static void add_adapter(struct tsim_recipe *r) {
-    const struct tsim_setting *s = first(r, "peft._target_", "peft.dim", "peft.peft_fn"),
-                              *rank = tsim_recipe_find(r, "peft.dim"),
+    const struct tsim_setting *s = first(r, "peft._target_", "peft.dim", "peft.peft_fn"), *rank = find(r, "peft.dim"),
                               *bits = first(r, "quantization.load_in_4bit", "model.quantization_config.load_in_4bit",
                                             "model.load_in_4bit");
     if (!s)
         return;
     add(r, rank ? rank : s, "lora_r", rank ? tsim_setting_text(rank) : "8");
     add_targets(r);
-    add_as(r, tsim_recipe_find(r, "peft.dropout"), "lora_dropout");
+    add_given(r, find(r, "peft.dropout"), "lora_dropout");
     if (bits && tsim_setting_flag(r, bits))
         add(r, bits, "quantization_bit", "4");
 }
@@ -158,24 +148,23 @@ static void add_batch(struct tsim_recipe *r, int64_t n_stages) {
     const struct tsim_setting *of_pass = pipeline(r, "pp_microbatch_size"),
                               *local = first(r, "step_scheduler.local_batch_size", "step_scheduler.micro_batch_size",
                                              "dataloader.batch_size");
-    add_as(r, n_stages > 1 && of_pass ? of_pass : local, "per_device_train_batch_size");
-    add_as(r, tsim_recipe_find(r, "step_scheduler.global_batch_size"), "train_batch_size");
-    add_as(r, tsim_recipe_find(r, "step_scheduler.grad_acc_steps"), "gradient_accumulation_steps");
-    add_as(r, tsim_recipe_find(r, "step_scheduler.max_steps"), "max_steps");
+    add_given(r, n_stages > 1 && of_pass ? of_pass : local, "per_device_train_batch_size");
+    add_given(r, find(r, "step_scheduler.global_batch_size"), "train_batch_size");
+    add_given(r, find(r, "step_scheduler.grad_acc_steps"), "gradient_accumulation_steps");
+    add_given(r, find(r, "step_scheduler.max_steps"), "max_steps");
 }
 
 static void add_length(struct tsim_recipe *r) {
-    const struct tsim_setting *packed = tsim_recipe_find(r, "packed_sequence.packed_sequence_size"),
+    const struct tsim_setting *packed = find(r, "packed_sequence.packed_sequence_size"),
                               *of_data = first(r, "dataset.seq_length", "dataset.seq_len", "dataset.max_length"),
                               *pads =
                                   first(r, "dataset.sequence_length", "dataset.block_size", "dataset.max_seq_length");
     const struct tsim_setting *s = packed && tsim_setting_int(r, packed, 0, 1000000000) > 0 ? packed
                                    : of_data                                                ? of_data
                                                                                             : pads;
-    add_as(r, s, "max_seq_length");
-    if (s != packed && !has_text(tsim_recipe_find(r, "dataset._target_"), "mock") &&
-        !has_text(tsim_recipe_find(r, "dataset._target_"), "egatron") &&
-        !has_text(tsim_recipe_find(r, "dataset._target_"), "anogpt"))
+    add_given(r, s, "max_seq_length");
+    if (s != packed && !has_text(find(r, "dataset._target_"), "mock") &&
+        !has_text(find(r, "dataset._target_"), "egatron") && !has_text(find(r, "dataset._target_"), "anogpt"))
         add(r, s, "unpacked", "true");
 }
 
@@ -188,12 +177,12 @@ static void add_ranks(struct tsim_recipe *r, int64_t n_stages) {
                                            {"sequence_parallel", "sequence_parallel"},
                                            {"activation_checkpointing", "gradient_checkpointing"}};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        add_as(r, distributed(r, NAMES[i][0]), NAMES[i][1]);
+        add_given(r, distributed(r, NAMES[i][0]), NAMES[i][1]);
     if (n_stages > 1) {
         const struct tsim_setting *schedule = pipeline(r, "pp_schedule");
         if (!schedule || has_text(schedule, "nterleaved") || has_text(schedule, "Loop"))
-            add_as(r, pipeline(r, "layers_per_stage"), "layers_per_stage");
-        add_as(r, pipeline(r, "round_virtual_stages_to_pp_multiple"), "round_stages");
+            add_given(r, pipeline(r, "layers_per_stage"), "layers_per_stage");
+        add_given(r, pipeline(r, "round_virtual_stages_to_pp_multiple"), "round_stages");
     }
 }
 
@@ -211,11 +200,10 @@ static void add_sharding(struct tsim_recipe *r, int64_t n_stages) {
 /* Adds the machine: dp_size, nodes of the benchmark, or Slurm's section. */
 static void add_world(struct tsim_recipe *r) {
     const struct tsim_setting *nodes = first(r, "benchmark.num_nodes", "slurm.nodes", "ci.nodes"),
-                              *replicas = distributed(r, "dp_size"),
-                              *each = tsim_recipe_find(r, "slurm.ntasks_per_node");
+                              *replicas = distributed(r, "dp_size"), *each = find(r, "slurm.ntasks_per_node");
     if (nodes) {
-        add_as(r, nodes, "nnodes");
-        add_as(r, each, "nproc_per_node");
+        add_given(r, nodes, "nnodes");
+        add_given(r, each, "nproc_per_node");
         return;
     }
     if (!replicas || tsim_setting_is(replicas, "none"))
@@ -231,10 +219,9 @@ static void add_world(struct tsim_recipe *r) {
 
 static void put_software(struct tsim_recipe *r) {
     const struct tsim_setting *attention = first(r, "model.backend.attn", "model.attn_implementation", NULL),
-                              *linear = tsim_recipe_find(r, "model.backend.linear"),
-                              *loss = tsim_recipe_find(r, "loss_fn._target_"),
-                              *dispatcher = tsim_recipe_find(r, "model.backend.dispatcher"),
-                              *deepep = tsim_recipe_find(r, "model.backend.enable_deepep");
+                              *linear = find(r, "model.backend.linear"), *loss = find(r, "loss_fn._target_"),
+                              *dispatcher = find(r, "model.backend.dispatcher"),
+                              *deepep = find(r, "model.backend.enable_deepep");
     if (tsim_setting_is(attention, "sdpa") || tsim_setting_is(attention, "flash_attention_2"))
         tsim_recipe_put(r, "software.attention_kernel", attention, NULL, "flash2");
     if (tsim_setting_is(linear, "torch"))
@@ -243,8 +230,8 @@ static void put_software(struct tsim_recipe *r) {
         tsim_recipe_put(r, "software.expert_dispatch", dispatcher ? dispatcher : deepep, NULL, "all-to-all");
     if (has_text(loss, "FusedLinearCrossEntropy") || has_text(loss, "TEParallelCrossEntropy"))
         tsim_recipe_put(r, "software.cross_entropy", loss, NULL, "fused");
-    if (tsim_recipe_find(r, "of_16_bits") && !tsim_recipe_find(r, "lora_r"))
-        tsim_recipe_put(r, "training.master_weights", tsim_recipe_find(r, "of_16_bits"), NULL, "false");
+    if (find(r, "of_16_bits") && !find(r, "lora_r"))
+        tsim_recipe_put(r, "training.master_weights", find(r, "of_16_bits"), NULL, "false");
     const struct tsim_setting *reduce =
         first(r, "distributed.mp_policy.reduce_dtype", "distributed_config.mp_policy.reduce_dtype", NULL);
     if (reduce)
@@ -254,10 +241,9 @@ static void put_software(struct tsim_recipe *r) {
 static void build(struct tsim_recipe *r) {
     static const struct tsim_hf_trainer DEFAULTS = {
         .why = "AutoModel's default", .micro_batch = 1, .optimizer = "adamw_torch", .software = "automodel-2026"};
-    const struct tsim_setting *compiled = tsim_recipe_find(r, "compile.enabled"),
-                              *optimizer = tsim_recipe_find(r, "optimizer._target_");
+    const struct tsim_setting *compiled = find(r, "compile.enabled"), *optimizer = find(r, "optimizer._target_");
     const int64_t n_stages = degree(r, "pp_size");
-    add_as(
+    add_given(
         r,
         first(r, "model.pretrained_model_name_or_path", "model.config.pretrained_model_name_or_path", "model.config"),
         "model_name_or_path");

@@ -1,3 +1,4 @@
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 
 #include "config/recognize.h"
@@ -134,18 +135,13 @@ static void add_setting(void *context, const char *name, const struct tsim_value
         tsim_recipe_add(g->r, name, name, value);
 }
 
-static bool is_on(struct reading *g, const char *key) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
-    return s && tsim_setting_flag(g->r, s);
-}
-
 /* ---- batch and cluster ---- */
 
 /* train_batch_size = micro-batch x accumulation x replicas; the missing one follows from the others. */
 static void put_batch(struct reading *g, int64_t model_ranks) {
-    const struct tsim_setting *all = tsim_recipe_find(g->r, "train_batch_size"),
-                              *micro = tsim_recipe_find(g->r, "train_micro_batch_size_per_gpu"),
-                              *steps = tsim_recipe_find(g->r, "gradient_accumulation_steps");
+    const struct tsim_setting *all = find(g->r, "train_batch_size"),
+                              *micro = find(g->r, "train_micro_batch_size_per_gpu"),
+                              *steps = find(g->r, "gradient_accumulation_steps");
     int64_t total = all ? tsim_setting_int(g->r, all, 1, INT64_C(1000000000000)) : 0;
     int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 0;
     int64_t n = steps ? tsim_setting_int(g->r, steps, 1, 1000000) : 0;
@@ -190,9 +186,8 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
 /* ---- the rest of training ---- */
 
 static void put_precision(struct reading *g) {
-    const struct tsim_setting *bf16 = tsim_recipe_find(g->r, "bf16.enabled"),
-                              *fp16 = tsim_recipe_find(g->r, "fp16.enabled");
-    const struct tsim_setting *named = tsim_recipe_find(g->r, "communication_data_type");
+    const struct tsim_setting *bf16 = find(g->r, "bf16.enabled"), *fp16 = find(g->r, "fp16.enabled");
+    const struct tsim_setting *named = find(g->r, "communication_data_type");
     bool has_bf16 = bf16 && tsim_setting_flag(g->r, bf16), has_fp16 = fp16 && tsim_setting_flag(g->r, fp16);
     const char *word = has_fp16 ? "fp16" : has_bf16 || g->has_auto_precision ? "bf16" : "fp32";
     if (has_bf16 && has_fp16)
@@ -204,9 +199,8 @@ static void put_precision(struct reading *g) {
     else
         tsim_recipe_assume(g->r, "training.precision", "bf16 or fp16 is auto", "%s", word);
     if (has_fp16)
-        tsim_recipe_put_loss_scaling(g->r, tsim_recipe_find(g->r, "fp16.loss_scale"),
-                                     tsim_recipe_find(g->r, "fp16.loss_scale_window"),
-                                     tsim_recipe_find(g->r, "fp16.hysteresis"));
+        tsim_recipe_put_loss_scaling(g->r, find(g->r, "fp16.loss_scale"), find(g->r, "fp16.loss_scale_window"),
+                                     find(g->r, "fp16.hysteresis"));
     if (named)
         word = strcmp(tsim_setting_text(named), "fp32") == 0   ? "fp32"
                : strcmp(tsim_setting_text(named), "fp16") == 0 ? "fp16"
@@ -216,7 +210,7 @@ static void put_precision(struct reading *g) {
 }
 
 static void put_optimizer(struct reading *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "optimizer.type");
+    const struct tsim_setting *s = find(g->r, "optimizer.type");
     const char *text = s ? tsim_setting_text(s) : "AdamW";
     if (strcmp(text, "Lamb") == 0)
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "lamb");
@@ -248,7 +242,7 @@ static int64_t hidden_of_model(struct reading *g) {
  * default. */
 static void put_elements(struct reading *g, const char *key, const char *path, bool is_auto_set, const char *auto_text,
                          double of_square, int64_t usual) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    const struct tsim_setting *s = find(g->r, key);
     int64_t hidden = is_auto_set ? hidden_of_model(g) : 0;
     int64_t n = s            ? tsim_setting_int(g->r, s, 0, MOST_ELEMENTS)
                 : hidden > 0 ? (int64_t)(of_square * (double)(hidden * hidden))
@@ -269,10 +263,9 @@ static void put_gathers(struct reading *g) {
 }
 
 static void put_zero(struct reading *g) {
-    const struct tsim_setting *stage = tsim_recipe_find(g->r, "zero_optimization.stage"),
-                              *old = tsim_recipe_find(g->r, "zero_optimization"),
-                              *overlap = tsim_recipe_find(g->r, "zero_optimization.overlap_comm"),
-                              *mics = tsim_recipe_find(g->r, "zero_optimization.mics_shard_size");
+    const struct tsim_setting *stage = find(g->r, "zero_optimization.stage"), *old = find(g->r, "zero_optimization"),
+                              *overlap = find(g->r, "zero_optimization.overlap_comm"),
+                              *mics = find(g->r, "zero_optimization.mics_shard_size");
     int64_t zero = stage ? tsim_setting_int(g->r, stage, 0, 3) : old && tsim_setting_flag(g->r, old);
     bool overlaps = overlap ? tsim_setting_flag(g->r, overlap) : zero == 3;
     const char *value = overlaps ? "true" : "false", *why = overlap ? NULL : "DeepSpeed's default: with stage 3 alone";
@@ -293,7 +286,7 @@ static void put_offload(struct reading *g) {
     static const char *const KEYS[] = {"zero_optimization.offload_optimizer.device", "zero_optimization.cpu_offload",
                                        NULL};
     const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS),
-                              *share = tsim_recipe_find(g->r, "zero_optimization.offload_optimizer.ratio");
+                              *share = find(g->r, "zero_optimization.offload_optimizer.ratio");
     const char *text = s ? tsim_setting_text(s) : "none";
     if (strcmp(text, "none") == 0 || strcmp(text, "false") == 0)
         return;
@@ -323,14 +316,14 @@ static void build(struct reading *g) {
     int64_t tensor = put_degree(g, TENSOR, "parallelism.tensor"),
             sequence = put_degree(g, SEQUENCE, "parallelism.context");
     if (sequence > 1)
-        tsim_recipe_put(r, "parallelism.context_exchange", tsim_recipe_find(r, SEQUENCE[0]), "Ulysses", "all-to-all");
+        tsim_recipe_put(r, "parallelism.context_exchange", find(r, SEQUENCE[0]), "Ulysses", "all-to-all");
     tsim_recipe_assume(r, "training.sequence_length", "the data's code says it; --set training.sequence_length=N",
                        "4096");
     put_batch(g, tensor * sequence);
     put_precision(g);
     put_optimizer(g);
-    if (is_on(g, "compile.enabled"))
-        tsim_recipe_put(r, "software.fusion", tsim_recipe_find(r, "compile.enabled"), NULL, "compile");
+    if (is_on(g->r, "compile.enabled"))
+        tsim_recipe_put(r, "software.fusion", find(r, "compile.enabled"), NULL, "compile");
     tsim_recipe_put(r, "software.extends", NULL, "transformers under DeepSpeed", "transformers-deepspeed-2024");
     put_zero(g);
     put_offload(g);

@@ -5,6 +5,7 @@
 #include "config/catalogue_load.h"
 #include "import/launches/launch_adapter.h"
 #include "import/launches/launch_words.h"
+#include "import/launches/recipe_short.h"
 #include "import/overrides.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 /* Treats a number of machines that only a command or the environment knows ($SLURM_NNODES, nvidia-smi) like one that
  * the file does not give. */
 static const struct tsim_setting *said(struct tsim_gpt *g, const char *key) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    const struct tsim_setting *s = find(g->r, key);
     if (!s || !s->lost)
         return s;
     tsim_recipe_note(g->r, s->name, s->value,
@@ -30,19 +31,14 @@ static int64_t put_cluster(struct tsim_gpt *g) {
     /* Each may write a note. As arguments of one call they would be written in an order that the compiler chooses. */
     const struct tsim_setting *ranks_per_node = said(g, "nproc_per_node");
     const struct tsim_setting *nodes = said(g, "nnodes");
-    return tsim_recipe_put_cluster(g->r, nodes, ranks_per_node, tsim_recipe_find(g->r, "machine"), least);
+    return tsim_recipe_put_cluster(g->r, nodes, ranks_per_node, find(g->r, "machine"), least);
 }
 
 /* ---- training ---- */
 
-static bool is_on(struct tsim_gpt *g, const char *key) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
-    return s && tsim_setting_flag(g->r, s);
-}
-
 /* Returns whether Megatron-DeepSpeed runs it. */
 static bool is_deepspeed(struct tsim_gpt *g) {
-    return is_on(g, "deepspeed");
+    return is_on(g->r, "deepspeed");
 }
 
 static bool says_none(const struct tsim_setting *s) {
@@ -56,7 +52,7 @@ static const struct tsim_setting *quantized(struct tsim_gpt *g) {
     const struct tsim_setting *found = NULL;
     size_t n = sizeof KEYS / sizeof KEYS[0], n_switches = g->program == TSIM_GPT_NEMO ? n - 2 : n;
     for (size_t i = 0; i < n; i++) { /* all of them are used */
-        const struct tsim_setting *s = tsim_recipe_find(g->r, KEYS[i]);
+        const struct tsim_setting *s = find(g->r, KEYS[i]);
         if (s && i < n_switches && !found && !says_none(s))
             found = s;
     }
@@ -75,7 +71,7 @@ static void put_scaling(struct tsim_gpt *g, const struct tsim_setting *recipe) {
 
 /* Returns NeMo's trainer.precision: bf16, bf16-mixed, 16, 16-mixed, 32. */
 static const struct tsim_setting *named_precision(struct tsim_gpt *g, const char **word) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "precision");
+    const struct tsim_setting *s = find(g->r, "precision");
     const char *text = s ? tsim_setting_text(s) : "";
     if (strncmp(text, "bf16", 4) == 0)
         *word = "bf16";
@@ -89,10 +85,10 @@ static const struct tsim_setting *named_precision(struct tsim_gpt *g, const char
 static void put_gradient_precision(struct tsim_gpt *g, const char *word) {
     static const char *const KEYS[] = {"grad_reduce_in_bf16", "grad_reduce_in_fp32", "optim.grad_sync_dtype",
                                        "accumulate_allreduce_grads_in_fp32"};
-    const struct tsim_setting *in_bf16 = tsim_recipe_find(g->r, KEYS[0]), *in_fp32 = tsim_recipe_find(g->r, KEYS[1]),
-                              *named = tsim_recipe_find(g->r, KEYS[2]), *kept = tsim_recipe_find(g->r, KEYS[3]);
+    const struct tsim_setting *in_bf16 = find(g->r, KEYS[0]), *in_fp32 = find(g->r, KEYS[1]),
+                              *named = find(g->r, KEYS[2]), *kept = find(g->r, KEYS[3]);
     bool is_megatron = g->program == TSIM_GPT_MEGATRON;
-    const struct tsim_setting *main = tsim_recipe_find(g->r, "main_grads_dtype");
+    const struct tsim_setting *main = find(g->r, "main_grads_dtype");
     if (main && strstr(tsim_setting_text(main), "bf16")) { /* beside an optimizer that is aware of precisions */
         tsim_recipe_put(g->r, "training.gradient_precision", main, NULL, "bf16");
         return;
@@ -113,8 +109,7 @@ static void put_gradient_precision(struct tsim_gpt *g, const char *word) {
 
 static void put_quantized(struct tsim_gpt *g, const struct tsim_setting *low) {
     static const char *const GATHERS[] = {"fp8_param_gather", "fp8_params", NULL};
-    const struct tsim_setting *gathers = tsim_recipe_find_any(g->r, GATHERS),
-                              *recipe = tsim_recipe_find(g->r, "fp8_recipe");
+    const struct tsim_setting *gathers = tsim_recipe_find_any(g->r, GATHERS), *recipe = find(g->r, "fp8_recipe");
     bool is_fp4 = strncmp(low->key, "fp4", 3) == 0, is_mxfp8 = !is_fp4 && tsim_recipe_is(g->r, "fp8_recipe", "mxfp8");
     tsim_recipe_put(g->r, "training.precision", low, NULL, is_fp4 ? "nvfp4" : is_mxfp8 ? "mxfp8" : "fp8");
     if (is_fp4 || is_mxfp8)
@@ -127,8 +122,8 @@ static void put_quantized(struct tsim_gpt *g, const struct tsim_setting *low) {
 
 static void put_precision(struct tsim_gpt *g) {
     const char *word = "fp32";
-    const struct tsim_setting *from = named_precision(g, &word), *bf16 = tsim_recipe_find(g->r, "bf16"),
-                              *fp16 = tsim_recipe_find(g->r, "fp16"), *low = quantized(g);
+    const struct tsim_setting *from = named_precision(g, &word), *bf16 = find(g->r, "bf16"), *fp16 = find(g->r, "fp16"),
+                              *low = quantized(g);
     bool has_bf16 = bf16 && tsim_setting_flag(g->r, bf16), has_fp16 = fp16 && tsim_setting_flag(g->r, fp16);
     if (has_bf16 && has_fp16)
         tsim_recipe_error(g->r, fp16, "cannot be together with %.60s", bf16->name);
@@ -140,8 +135,8 @@ static void put_precision(struct tsim_gpt *g) {
         tsim_recipe_error(g->r, low, "needs bf16 or fp16 beside it");
     put_gradient_precision(g, word);
     if (strcmp(word, "fp16") == 0 && g->program == TSIM_GPT_MEGATRON)
-        tsim_recipe_put_loss_scaling(g->r, tsim_recipe_find(g->r, "loss_scale"),
-                                     tsim_recipe_find(g->r, "loss_scale_window"), tsim_recipe_find(g->r, "hysteresis"));
+        tsim_recipe_put_loss_scaling(g->r, find(g->r, "loss_scale"), find(g->r, "loss_scale_window"),
+                                     find(g->r, "hysteresis"));
     if (low)
         put_quantized(g, low);
     else
@@ -151,8 +146,7 @@ static void put_precision(struct tsim_gpt *g) {
 /* Puts all of the optimizer on the host; a share of it is an argument of its own, which is refused. */
 static void put_offload(struct tsim_gpt *g) {
     static const char *const KEYS[] = {"optimizer_cpu_offload", "cpu_optimizer", NULL};
-    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS),
-                              *share = tsim_recipe_find(g->r, "optimizer_offload_fraction");
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS), *share = find(g->r, "optimizer_offload_fraction");
     if (!s || !tsim_setting_flag(g->r, s))
         return;
     tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
@@ -192,7 +186,7 @@ static void put_length(struct tsim_gpt *g) {
                    {"train_tokens", "training.tokens"}};
     const struct tsim_setting *first = NULL;
     for (size_t i = 0; i < sizeof LENGTHS / sizeof LENGTHS[0]; i++) {
-        const struct tsim_setting *s = tsim_recipe_find(g->r, LENGTHS[i].key);
+        const struct tsim_setting *s = find(g->r, LENGTHS[i].key);
         if (s && first && g->program == TSIM_GPT_MEGATRON && i == 2)
             tsim_recipe_error(g->r, s, "cannot be together with %.60s", first->name);
         else if (s && s->lost)
@@ -259,24 +253,24 @@ static void put_full(struct tsim_gpt *g, const struct tsim_setting *from) {
 static void put_recompute(struct tsim_gpt *g) {
     static const char *const GRANULARITIES[] = {"recompute_granularity", "activations_checkpoint_granularity", NULL};
     const struct tsim_setting *how = tsim_recipe_find_any(g->r, GRANULARITIES),
-                              *modules = tsim_recipe_find(g->r, "recompute_modules"),
-                              *all = tsim_recipe_find(g->r, "checkpoint_activations"),
-                              *method = tsim_recipe_find(g->r, "activations_checkpoint_method"),
-                              *some = tsim_recipe_find(g->r, "recompute_activations");
-    if (how && strcmp(tsim_setting_text(how), "full") == 0)
-        put_full(g, how);
-    else if (how && strcmp(tsim_setting_text(how), "selective") == 0 && modules)
+                              *modules = find(g->r, "recompute_modules"), *all = find(g->r, "checkpoint_activations"),
+                              *method = find(g->r, "activations_checkpoint_method"),
+                              *some = find(g->r, "recompute_activations");
+    /* Megatron-LM sets the granularity to selective with --recompute-activations, whatever else was said. */
+    const bool is_forced = some && tsim_setting_flag(g->r, some),
+               is_selective = is_forced || tsim_setting_is(how, "selective");
+    if (is_selective && modules)
         put_modules(g, modules);
-    else if (how && strcmp(tsim_setting_text(how), "selective") == 0)
-        tsim_recipe_put(g->r, "training.recompute", how, NULL, "selective");
+    else if (is_selective)
+        tsim_recipe_put(g->r, "training.recompute", is_forced ? some : how, NULL, "selective");
+    else if (tsim_setting_is(how, "full"))
+        put_full(g, how);
     else if (how)
         tsim_recipe_error(g->r, how, "'%.40s' is neither full nor selective", tsim_setting_text(how));
     else if (all && tsim_setting_flag(g->r, all))
         put_full(g, all);
     else if (method && g->program == TSIM_GPT_MEGATRON) /* that of 2021 had no granularity */
         put_full(g, method);
-    else if (some && tsim_setting_flag(g->r, some))
-        tsim_recipe_put(g->r, "training.recompute", some, NULL, "selective");
 }
 
 static void put_training(struct tsim_gpt *g, int64_t world) {
@@ -299,20 +293,18 @@ static void put_training(struct tsim_gpt *g, int64_t world) {
 
 static void put_attention(struct tsim_gpt *g) {
     static const char *const FLASH[] = {"use_flash_attn", "use_flash_attention", "use_flash_attn_v2", NULL};
-    const struct tsim_setting *backend = tsim_recipe_find(g->r, "attention_backend"),
-                              *flash = tsim_recipe_find_any(g->r, FLASH);
+    const struct tsim_setting *backend = find(g->r, "attention_backend"), *flash = tsim_recipe_find_any(g->r, FLASH);
     const char *kernel = backend ? tsim_launch_ours(tsim_attention_backends, tsim_setting_text(backend)) : NULL;
     if (kernel)
         tsim_recipe_put(g->r, "software.attention_kernel", backend, NULL, "%s", kernel);
     bool is_local =
-        tsim_recipe_is(g->r, "transformer_impl", "local") || is_on(g, "use_legacy_models") || is_deepspeed(g);
+        tsim_recipe_is(g->r, "transformer_impl", "local") || is_on(g->r, "use_legacy_models") || is_deepspeed(g);
     if (!backend && is_local && flash && tsim_setting_flag(g->r, flash))
         tsim_recipe_put(g->r, "software.attention_kernel", flash, NULL, "flash2");
 }
 
 static void put_dropout(struct tsim_gpt *g) {
-    const struct tsim_setting *hidden = tsim_recipe_find(g->r, "hidden_dropout"),
-                              *attention = tsim_recipe_find(g->r, "attention_dropout");
+    const struct tsim_setting *hidden = find(g->r, "hidden_dropout"), *attention = find(g->r, "attention_dropout");
     double otherwise = g->program == TSIM_GPT_NEMO ? 0.0 : 0.1;
     double a = hidden ? tsim_setting_number(g->r, hidden) : otherwise,
            b = attention ? tsim_setting_number(g->r, attention) : otherwise;
@@ -325,30 +317,29 @@ static void put_dropout(struct tsim_gpt *g) {
 
 /* Megatron-LM's own default gathers the tokens of all expert ranks on each of them, which is not modelled. */
 static void check_dispatcher(struct tsim_gpt *g) {
-    const struct tsim_setting *type = tsim_recipe_find(g->r, "moe_token_dispatcher_type");
+    const struct tsim_setting *type = find(g->r, "moe_token_dispatcher_type");
     if (g->expert == 1)
         return;
     if (type && strcmp(tsim_setting_text(type), "allgather") == 0)
         tsim_recipe_refuse(g->r, type,
                            "gathering the tokens of all expert ranks is not modelled: alltoall and flex are");
     else if (!type && g->program == TSIM_GPT_MEGATRON && !is_deepspeed(g))
-        tsim_recipe_not_modelled(g->r, tsim_recipe_find(g->r, "expert_model_parallel_size"),
+        tsim_recipe_not_modelled(g->r, find(g->r, "expert_model_parallel_size"),
                                  "without --moe-token-dispatcher-type Megatron-LM gathers the tokens of all expert "
                                  "ranks, which is not modelled: they are exchanged all to all here");
 }
 
 /* The fused permutation (Megatron-Core since 0.11) is younger than the dispatcher by width (to 0.9). */
 static void put_expert_software(struct tsim_gpt *g) {
-    const struct tsim_setting *deepep = tsim_recipe_find(g->r, "moe_enable_deepep"),
-                              *flex = tsim_recipe_find(g->r, "moe_flex_dispatcher_backend"),
-                              *fused = tsim_recipe_find(g->r, "moe_permute_fusion"),
-                              *grouped = tsim_recipe_find(g->r, "moe_grouped_gemm");
+    const struct tsim_setting *deepep = find(g->r, "moe_enable_deepep"),
+                              *flex = find(g->r, "moe_flex_dispatcher_backend"),
+                              *fused = find(g->r, "moe_permute_fusion"), *grouped = find(g->r, "moe_grouped_gemm");
     bool is_fused = fused && tsim_setting_flag(g->r, fused);
     check_dispatcher(g);
     if (deepep && tsim_setting_flag(g->r, deepep))
         tsim_recipe_put(g->r, "software.expert_dispatch", deepep, NULL, "per-node");
-    else if (is_on(g, "use_turbo_deepep")) /* Primus' */
-        tsim_recipe_put(g->r, "software.expert_dispatch", tsim_recipe_find(g->r, "use_turbo_deepep"), NULL, "per-node");
+    else if (is_on(g->r, "use_turbo_deepep")) /* Primus' */
+        tsim_recipe_put(g->r, "software.expert_dispatch", find(g->r, "use_turbo_deepep"), NULL, "per-node");
     else if (flex && strcmp(tsim_setting_text(flex), "deepep") == 0)
         tsim_recipe_put(g->r, "software.expert_dispatch", flex, NULL, "per-node");
     else if (is_fused)
@@ -360,31 +351,21 @@ static void put_expert_software(struct tsim_gpt *g) {
                         "sequential");
 }
 
-/* Returns whether the list has the item. */
-static bool names(const struct tsim_setting *list, const char *item) {
-    const struct tsim_value *v = list->value;
-    for (size_t i = 0; v->kind == TSIM_VALUE_SEQUENCE && i < v->n_items; i++)
-        if (v->items[i]->kind == TSIM_VALUE_SCALAR && strcmp(v->items[i]->text, item) == 0)
-            return true;
-    return false;
-}
-
 /* Graphs may cover whole layers, captured by Megatron-Core or Transformer Engine, or the parts of a layer that a scope
  * names (attn, ...). In a layer with experts a graph can hold only attention and the router. */
 static void put_graphs(struct tsim_gpt *g) {
-    const struct tsim_setting *impl = tsim_recipe_find(g->r, "cuda_graph_impl"),
-                              *scope = tsim_recipe_find(g->r, "cuda_graph_scope");
+    const struct tsim_setting *impl = find(g->r, "cuda_graph_impl"), *scope = find(g->r, "cuda_graph_scope");
     const struct tsim_setting *from = NULL;
     if (impl && !tsim_recipe_is(g->r, "cuda_graph_impl", "none"))
         from = impl;
-    else if (is_on(g, "enable_cuda_graph"))
-        from = tsim_recipe_find(g->r, "enable_cuda_graph");
-    else if (is_on(g, "external_cuda_graph"))
-        from = tsim_recipe_find(g->r, "external_cuda_graph");
+    else if (is_on(g->r, "enable_cuda_graph"))
+        from = find(g->r, "enable_cuda_graph");
+    else if (is_on(g->r, "external_cuda_graph"))
+        from = find(g->r, "external_cuda_graph");
     if (!from)
         return;
     if (!scope || tsim_recipe_is(g->r, "cuda_graph_scope", "full") ||
-        (names(scope, "attn") && names(scope, "moe_router")))
+        (tsim_setting_lists(scope, "attn") && tsim_setting_lists(scope, "moe_router")))
         tsim_recipe_put(g->r, "software.cuda_graphs", from, NULL, "layers");
     else if (tsim_recipe_is(g->r, "cuda_graph_scope", "full_iteration"))
         tsim_recipe_put(g->r, "software.cuda_graphs", scope, NULL, "step");
@@ -393,15 +374,13 @@ static void put_graphs(struct tsim_gpt *g) {
 }
 
 static void put_software(struct tsim_gpt *g) {
-    const struct tsim_setting *bucket = tsim_recipe_find(g->r, "ddp_bucket_size"),
-                              *old = tsim_recipe_find(g->r, "use_legacy_models"),
-                              *impl = tsim_recipe_find(g->r, "transformer_impl");
+    const struct tsim_setting *bucket = find(g->r, "ddp_bucket_size"), *old = find(g->r, "use_legacy_models"),
+                              *impl = find(g->r, "transformer_impl");
     bool is_local = impl && strcmp(tsim_setting_text(impl), "local") == 0;
     if (g->software)
         tsim_recipe_put(g->r, "software.extends", NULL, g->r->program, "%s", g->software);
     else if (is_deepspeed(g))
-        tsim_recipe_put(g->r, "software.extends", tsim_recipe_find(g->r, "deepspeed"), "Megatron-DeepSpeed",
-                        "bloom-2022");
+        tsim_recipe_put(g->r, "software.extends", find(g->r, "deepspeed"), "Megatron-DeepSpeed", "bloom-2022");
     else if (g->is_bridge)
         tsim_recipe_put(g->r, "software.extends", NULL, "Megatron-Bridge", "megatron-core-2025");
     else if (g->program == TSIM_GPT_NEMO)
@@ -441,21 +420,19 @@ static void put_overlaps(struct tsim_gpt *g) {
     put_overlap(g, "parallelism.overlap.gradients", GRADIENTS, false);
     put_overlap(g, "parallelism.overlap.parameters", PARAMETERS, false);
     put_overlap(g, "parallelism.overlap.tensor", TENSOR, false);
-    if (tsim_recipe_find(g->r, PIPELINE[0]))
+    if (find(g->r, PIPELINE[0]))
         put_overlap(g, "parallelism.overlap.pipeline", PIPELINE, false);
     else
         put_overlap(g, "parallelism.overlap.pipeline", NO_PIPELINE, true);
-    if (tsim_recipe_find(g->r, EXPERT[0]))
+    if (find(g->r, EXPERT[0]))
         put_overlap(g, "parallelism.overlap.expert", EXPERT, false);
 }
 
 static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
-    const struct tsim_setting *strategy = tsim_recipe_find(g->r, "data_parallel_sharding_strategy"),
-                              *fsdp = tsim_recipe_find(g->r, "use_torch_fsdp2"),
-                              *stage = tsim_recipe_find(g->r, "zero_stage"),
-                              *distributed = tsim_recipe_find(g->r, "use_distributed_optimizer"),
-                              *fused = tsim_recipe_find(g->r, "optim.name"),
-                              *layerwise = tsim_recipe_find(g->r, "optimizer");
+    const struct tsim_setting *strategy = find(g->r, "data_parallel_sharding_strategy"),
+                              *fsdp = find(g->r, "use_torch_fsdp2"), *stage = find(g->r, "zero_stage"),
+                              *distributed = find(g->r, "use_distributed_optimizer"), *fused = find(g->r, "optim.name"),
+                              *layerwise = find(g->r, "optimizer");
     if (fsdp && tsim_setting_flag(g->r, fsdp)) {
         *from = fsdp;
         return 3;
@@ -468,7 +445,7 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
     if (stage && is_deepspeed(g)) {
         *from = stage;
         int n = (int)tsim_setting_int(g->r, stage, 0, 3);
-        return n == 0 && is_on(g, "bf16") ? 1 : n; /* its bf16 optimizer shards the state by itself */
+        return n == 0 && is_on(g->r, "bf16") ? 1 : n; /* its bf16 optimizer shards the state by itself */
     }
     if (layerwise && strncmp(tsim_setting_text(layerwise), "dist_", 5) == 0) {
         *from = layerwise;
@@ -483,14 +460,14 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
 }
 
 static void put_zero(struct tsim_gpt *g, int64_t world) {
-    const struct tsim_setting *from = NULL, *instances = tsim_recipe_find(g->r, "num_distributed_optimizer_instances"),
-                              *keeps = tsim_recipe_find(g->r, "torch_fsdp2_no_reshard_after_forward");
+    const struct tsim_setting *from = NULL, *instances = find(g->r, "num_distributed_optimizer_instances"),
+                              *keeps = find(g->r, "torch_fsdp2_no_reshard_after_forward");
     int zero = sharding(g, &from);
     int64_t ranks = world / (g->tensor * g->pipeline);
     tsim_recipe_put(g->r, "parallelism.zero", from, from ? NULL : "no distributed optimizer", "%d", zero);
-    if (zero == 3 && from != tsim_recipe_find(g->r, "zero_stage")) /* PyTorch's, or Megatron's own */
+    if (zero == 3 && from != find(g->r, "zero_stage")) /* PyTorch's, or Megatron's own */
         tsim_recipe_put(g->r, "software.shard_copies", from, NULL,
-                        from == tsim_recipe_find(g->r, "use_torch_fsdp2") ? "per-parameter" : "in-place");
+                        from == find(g->r, "use_torch_fsdp2") ? "per-parameter" : "in-place");
     if (zero == 3 && keeps && tsim_setting_flag(g->r, keeps))
         tsim_recipe_put(g->r, "parallelism.reshard_after_forward", keeps, NULL, "false");
     int64_t n = instances ? tsim_setting_int(g->r, instances, 1, 1000000) : 1;
@@ -506,7 +483,7 @@ static void put_context(struct tsim_gpt *g) {
     const struct tsim_setting *how = tsim_recipe_find_any(g->r, HOW);
     if (g->context == 1)
         return;
-    tsim_recipe_put_int(g->r, "parallelism.context", tsim_recipe_find(g->r, "context_parallel_size"), g->context);
+    tsim_recipe_put_int(g->r, "parallelism.context", find(g->r, "context_parallel_size"), g->context);
     const char *exchange = how ? tsim_launch_ours(tsim_context_kinds, tsim_setting_text(how)) : NULL;
     if (exchange)
         tsim_recipe_put(g->r, "parallelism.context_exchange", how, NULL, "%s", exchange);
@@ -515,14 +492,14 @@ static void put_context(struct tsim_gpt *g) {
 }
 
 static void put_sequence(struct tsim_gpt *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "sequence_parallel");
+    const struct tsim_setting *s = find(g->r, "sequence_parallel");
     bool wants = s && tsim_setting_flag(g->r, s);
     if (g->tensor > 1)
         tsim_recipe_put(g->r, "parallelism.sequence", s, s ? NULL : "the program's default", wants ? "true" : "false");
     else if (wants)
         tsim_recipe_put(g->r, "parallelism.sequence", s, "without effect where tensor is 1", "false");
     if (g->tensor > 1 && g->expert > 1 && !wants && g->program == TSIM_GPT_MEGATRON)
-        tsim_recipe_error(g->r, tsim_recipe_find(g->r, "expert_model_parallel_size"),
+        tsim_recipe_error(g->r, find(g->r, "expert_model_parallel_size"),
                           "experts over ranks with tensor parallelism need --sequence-parallel");
 }
 
@@ -530,9 +507,8 @@ static void put_sequence(struct tsim_gpt *g) {
  * wait for their weight gradients tells which of them it is. */
 static void put_schedule(struct tsim_gpt *g) {
     static const char *const ON[] = {"enable_zero_bubble", "enable_zb_runtime", "enable_zbh1_pipeline", NULL};
-    const struct tsim_setting *on = tsim_recipe_find_any(g->r, ON),
-                              *v = tsim_recipe_find(g->r, "zero_bubble_v_schedule"),
-                              *pending = tsim_recipe_find(g->r, "zero_bubble_max_pending_backward");
+    const struct tsim_setting *on = tsim_recipe_find_any(g->r, ON), *v = find(g->r, "zero_bubble_v_schedule"),
+                              *pending = find(g->r, "zero_bubble_max_pending_backward");
     const bool is_v = v && tsim_setting_flag(g->r, v);
     if (g->pipeline == 1 || !(is_v || (on && tsim_setting_flag(g->r, on))))
         return;
@@ -550,7 +526,7 @@ static void put_idle_stages(struct tsim_gpt *g, int64_t n) {
     if (n < 2 || n > MOST_STAGES)
         return;
     if (g->counted_layers % n != 0) {
-        tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
+        tsim_recipe_error(g->r, find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
                           (long long)g->counted_layers, (long long)n);
         return;
     }
@@ -581,7 +557,7 @@ static void leave_out_idle(struct tsim_gpt *g) {
     bool *idle = TSIM_NEW_ARRAY(g->r->arena, TSIM_MOST_IDLE_LAYERS, bool);
     memset(idle, 0, TSIM_MOST_IDLE_LAYERS * sizeof *idle);
     g->idle = idle;
-    g->noop = tsim_recipe_find(g->r, "noop_layers");
+    g->noop = find(g->r, "noop_layers");
     g->counted_layers = g->layers;
     if (g->noop && g->noop->value->kind == TSIM_VALUE_SEQUENCE)
         for (size_t i = 0; i < g->noop->value->n_items; i++)
@@ -592,7 +568,7 @@ static void leave_out_idle(struct tsim_gpt *g) {
 
 /* Puts the stages of a layout. Returns false if there is none. */
 static bool put_layout(struct tsim_gpt *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "pipeline_model_parallel_layout");
+    const struct tsim_setting *s = find(g->r, "pipeline_model_parallel_layout");
     int *layers = TSIM_NEW_ARRAY(g->r->arena, TSIM_MOST_LAYOUT_STAGES, int);
     const char *texts[TSIM_MOST_LAYOUT_STAGES];
     /* A wrong layout was refused when its stages were counted. */
@@ -611,9 +587,9 @@ static void put_stages(struct tsim_gpt *g) {
                              *const LAST[] = {"decoder_last_pipeline_num_layers", "num_layers_in_last_pipeline_stage",
                                               NULL};
     const struct tsim_setting *first = tsim_recipe_find_any(g->r, FIRST), *last = tsim_recipe_find_any(g->r, LAST),
-                              *embedding = tsim_recipe_find(g->r, "account_for_embedding_in_pipeline_split"),
-                              *loss = tsim_recipe_find(g->r, "account_for_loss_in_pipeline_split"),
-                              *method = tsim_recipe_find(g->r, "pp_partition_method"); /* DeepSpeed's */
+                              *embedding = find(g->r, "account_for_embedding_in_pipeline_split"),
+                              *loss = find(g->r, "account_for_loss_in_pipeline_split"),
+                              *method = find(g->r, "pp_partition_method"); /* DeepSpeed's */
     bool counts_ends = method && strstr(tsim_setting_text(method), "embedding"),
          less_first = counts_ends || (embedding && tsim_setting_flag(g->r, embedding)),
          less_last = counts_ends || (loss && tsim_setting_flag(g->r, loss));
@@ -627,9 +603,9 @@ static void put_stages(struct tsim_gpt *g) {
         return;
     }
     if (is_even && g->layers % n != 0 && !is_deepspeed(g) && !g->software &&
-        !tsim_recipe_find(g->r, "pipeline_model_parallel_layout") &&
+        !find(g->r, "pipeline_model_parallel_layout") &&
         !tsim_import_override(&g->r->input, "parallelism.layers_per_stage"))
-        tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
+        tsim_recipe_error(g->r, find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
                           (long long)g->layers, (long long)n);
     if ((is_even && !g->further) || n < 2 || n > MOST_STAGES)
         return;
@@ -638,7 +614,7 @@ static void put_stages(struct tsim_gpt *g) {
                                       : counts_ends ? method
                                       : embedding   ? embedding
                                       : loss        ? loss
-                                                    : tsim_recipe_find(g->r, "mtp_num_layers");
+                                                    : find(g->r, "mtp_num_layers");
     if (g->virtual_pipeline > 1 && (first || last)) {
         tsim_recipe_refuse(g->r, from,
                            "unequal stages of a virtual pipeline: --set parallelism.layers_per_stage=[...]");
@@ -668,18 +644,17 @@ static void put_stages(struct tsim_gpt *g) {
 
 static void put_parallelism(struct tsim_gpt *g, int64_t world) {
     struct tsim_recipe *r = g->r;
-    const struct tsim_setting *order = tsim_recipe_find(r, "use_tp_pp_dp_mapping"),
-                              *tensor = tsim_recipe_find(r, "tensor_model_parallel_size"),
-                              *pipeline = tsim_recipe_find(r, "pipeline_model_parallel_size");
+    const struct tsim_setting *order = find(r, "use_tp_pp_dp_mapping"), *tensor = find(r, "tensor_model_parallel_size"),
+                              *pipeline = find(r, "pipeline_model_parallel_size");
     tsim_recipe_put(r, "parallelism.tensor", tensor, tensor ? NULL : "the program's default", "%lld",
                     (long long)g->tensor);
     tsim_recipe_put(r, "parallelism.pipeline", pipeline, pipeline ? NULL : "the program's default", "%lld",
                     (long long)g->pipeline);
     put_context(g);
     if (g->expert > 1)
-        tsim_recipe_put_int(g->r, "parallelism.expert", tsim_recipe_find(r, "expert_model_parallel_size"), g->expert);
+        tsim_recipe_put_int(g->r, "parallelism.expert", find(r, "expert_model_parallel_size"), g->expert);
     if (g->expert_tensor != g->tensor)
-        tsim_recipe_put_int(g->r, "parallelism.expert_tensor", tsim_recipe_find(r, "expert_tensor_parallel_size"),
+        tsim_recipe_put_int(g->r, "parallelism.expert_tensor", find(r, "expert_tensor_parallel_size"),
                             g->expert_tensor);
     put_sequence(g);
     put_schedule(g);
@@ -701,11 +676,11 @@ static int64_t degree(struct tsim_gpt *g, const char *key, int64_t otherwise) {
 static void read_virtual(struct tsim_gpt *g) {
     static const char *const COUNTS[] = {"num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size",
                                          NULL};
-    const struct tsim_setting *per_stage = tsim_recipe_find(g->r, "num_layers_per_virtual_pipeline_stage"),
+    const struct tsim_setting *per_stage = find(g->r, "num_layers_per_virtual_pipeline_stage"),
                               *count = tsim_recipe_find_any(g->r, COUNTS), *from = count ? count : per_stage;
     g->virtual_pipeline = 1;
     if (!from) {
-        const struct tsim_setting *layout = tsim_recipe_find(g->r, "pipeline_model_parallel_layout");
+        const struct tsim_setting *layout = find(g->r, "pipeline_model_parallel_layout");
         const size_t n = tsim_gpt_layout(g, TSIM_NEW_ARRAY(g->r->arena, TSIM_MOST_LAYOUT_STAGES, int));
         if ((int64_t)n > g->pipeline) {
             g->virtual_pipeline = (int64_t)n / g->pipeline;
@@ -729,7 +704,7 @@ static void read_virtual(struct tsim_gpt *g) {
 }
 
 static int64_t required(struct tsim_gpt *g, const char *key, int64_t most) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    const struct tsim_setting *s = find(g->r, key);
     if (s)
         return tsim_setting_int(g->r, s, 1, most);
     tsim_diag_hint(tsim_recipe_error(g->r, NULL, "%s is missing", key),
@@ -743,15 +718,14 @@ static void read_degrees(struct tsim_gpt *g) {
     g->context = degree(g, "context_parallel_size", 1);
     g->expert = degree(g, "expert_model_parallel_size", 1);
     g->expert_tensor = degree(g, "expert_tensor_parallel_size", g->tensor);
-    if (is_on(g, "moe_tp_extend_ep")) { /* MindSpeed's: whole experts on the tensor ranks, too */
+    if (is_on(g->r, "moe_tp_extend_ep")) { /* MindSpeed's: whole experts on the tensor ranks, too */
         g->expert *= g->tensor;
         g->expert_tensor = 1;
     }
 }
 
 static void read_sizes(struct tsim_gpt *g) {
-    const bool has_sizes = tsim_recipe_find(g->r, "num_layers") && tsim_recipe_find(g->r, "hidden_size") &&
-                           tsim_recipe_find(g->r, "num_attention_heads");
+    const bool has_sizes = find(g->r, "num_layers") && find(g->r, "hidden_size") && find(g->r, "num_attention_heads");
     struct tsim_recipe *r = g->r;
     const size_t n_errors = r->diags->n_errors;
     const struct tsim_model *model = g->named || has_sizes ? NULL : tsim_recipe_given_model(g->r);
@@ -812,8 +786,8 @@ static void put_adapter(struct tsim_gpt *g) {
                                                   .dropout = tsim_recipe_find_any(g->r, DROPOUTS),
                                                   .default_rank = 32, /* Megatron-Bridge's */
                                                   .why = "the program's default"};
-    const struct tsim_setting *kind = tsim_recipe_find(g->r, "peft"), *on = tsim_recipe_find(g->r, "lora.enabled"),
-                              *scheme = tsim_recipe_find(g->r, "peft.peft_scheme");
+    const struct tsim_setting *kind = find(g->r, "peft"), *on = find(g->r, "lora.enabled"),
+                              *scheme = find(g->r, "peft.peft_scheme");
     const bool is_off = (on && !tsim_setting_flag(g->r, on)) || tsim_setting_is(scheme, "none");
     if (!is_off && (adapter.rank || tsim_setting_is(kind, "lora") || tsim_setting_is(scheme, "lora")))
         tsim_recipe_put_adapter(g->r, &adapter);
@@ -822,7 +796,7 @@ static void put_adapter(struct tsim_gpt *g) {
 /* Layers that predict further tokens stand behind the others, in the last stage. A model that the user gives has them
  * or not. */
 static void put_further(struct tsim_gpt *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "mtp_num_layers");
+    const struct tsim_setting *s = find(g->r, "mtp_num_layers");
     if (!s || g->further == 0)
         return;
     if (g->named)
@@ -833,8 +807,7 @@ static void put_further(struct tsim_gpt *g) {
 
 /* Puts Adam's moments in 16 bits. */
 static void put_states(struct tsim_gpt *g) {
-    const struct tsim_setting *first = tsim_recipe_find(g->r, "exp_avg_dtype"),
-                              *second = tsim_recipe_find(g->r, "exp_avg_sq_dtype");
+    const struct tsim_setting *first = find(g->r, "exp_avg_dtype"), *second = find(g->r, "exp_avg_sq_dtype");
     const bool is_first = tsim_setting_is(first, "bf16"), is_second = tsim_setting_is(second, "bf16");
     if (is_first && is_second)
         tsim_recipe_put(g->r, "training.state_precision", first, NULL, "bf16");

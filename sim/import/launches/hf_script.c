@@ -8,6 +8,7 @@
 #include "import/launches/accelerate.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/launch_command.h"
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
@@ -44,6 +45,7 @@ static const struct tsim_setting_class SCRIPT[] = {
     REFUSED("freeze_* tune_* unfreeze_* num_layer_trainable lisa_* train_only_*",
             "this trains a part of the model; tsim can do that only with adapters"),
     SPEED("use_dora modules_to_save additional_target", "more than the adapters' two matrices is trained"),
+    SPEED("one_process", "one process for several accelerators, which copies the weights to them in each pass"),
     SPEED("unpacked",
           "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
     NOTHING(
@@ -109,14 +111,6 @@ static const struct tsim_command_kind COMMAND = {ARGUMENTS, "Hugging Face's Trai
                                                  "--per_device_train_batch_size 4 ...",
                                                  false};
 
-static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
-    return tsim_recipe_find(r, key);
-}
-
-static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
-    tsim_recipe_add(r, from->name, key, tsim_value_new_scalar(r->arena, from->value, text));
-}
-
 /* Tells whether the last setting of one of the keys is there and switched on. */
 static const struct tsim_setting *switched_on(struct tsim_recipe *r, const char *const *keys) {
     const struct tsim_setting *s = tsim_recipe_find_any(r, keys);
@@ -166,11 +160,7 @@ static void add_other_names(struct tsim_recipe *r) {
                                            {"train_batch_size", "per_device_train_batch_size"},
                                            {"zero_stage", "deepspeed.zero_optimization.stage"},
                                            {"bf16_mixed_precision_training", "bf16"}};
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        const struct tsim_setting *s = find(r, NAMES[i][0]), *usual = find(r, NAMES[i][1]);
-        if (s && !usual)
-            tsim_recipe_add(r, s->name, NAMES[i][1], s->value);
-    }
+    add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], true);
     const struct tsim_setting *source = find(r, "max_source_length"), *target = find(r, "max_target_length");
     source = source ? source : find(r, "source_max_len"); /* QLoRA's names of them */
     target = target ? target : find(r, "target_max_len");
@@ -210,17 +200,40 @@ static void add_of_qlora(struct tsim_recipe *r) {
             add(r, program, DEFAULTS[i][0], DEFAULTS[i][1]);
 }
 
+/* Returns whether the arguments are those of alpaca-lora (tloen/alpaca-lora, finetune.py) and of what is made from
+ * it. */
+static bool is_alpaca(struct tsim_recipe *r) {
+    return find(r, "base_model") && find(r, "data_path") && find(r, "micro_batch_size");
+}
+
+/* Adds what alpaca-lora's code has, where no argument says a precision: fp16, a frozen model of 8 bits, and
+ * recomputation, which peft's prepare_model_for_int8_training switches on. */
+static void add_of_alpaca(struct tsim_recipe *r) {
+    static const char *const PRECISIONS[] = {"bf16",         "fp16",      "torch_dtype",
+                                             "dtype",        "precision", "load_in_4bit",
+                                             "load_in_8bit", "use_4bit",  "use_8bit",
+                                             "bits",         NULL},
+                             *const ADDED[] = {"fp16", "load_in_8bit", "gradient_checkpointing"};
+    const struct tsim_setting *program = find(r, "program");
+    if (!program || !is_alpaca(r) || tsim_recipe_find_any(r, PRECISIONS))
+        return;
+    for (size_t i = 0; i < sizeof ADDED / sizeof ADDED[0]; i++)
+        add(r, program, ADDED[i], "true");
+    tsim_recipe_note(r, program->name, program->value,
+                     "fp16, a frozen model of 8 bits and recomputation, as in alpaca-lora's code; "
+                     "--set training.precision=bf16 and other keys say what differs");
+}
+
 /* A program whose name contains "lora", or that has alpaca-lora's arguments, trains an adapter. If only its own code
  * describes the adapter, an error asks for it. */
 static void ask_for_adapter(struct tsim_recipe *r) {
     const struct tsim_setting *program = find(r, "program");
-    const bool is_alpaca = find(r, "base_model") && find(r, "data_path") && find(r, "micro_batch_size");
-    if (program && (is_alpaca || strstr(tsim_setting_text(program), "lora")) &&
+    if (program && (is_alpaca(r) || strstr(tsim_setting_text(program), "lora")) &&
         !tsim_import_override(&r->input, "training.adapter") &&
         !tsim_import_override(&r->input, "training.adapter.rank"))
         tsim_diag_hint(tsim_recipe_error(r, program,
                                          "'%.80s' trains an adapter by its %s, and no argument says its rank",
-                                         tsim_setting_text(program), is_alpaca ? "arguments" : "name"),
+                                         tsim_setting_text(program), is_alpaca(r) ? "arguments" : "name"),
                        "--set training.adapter='{kind: lora, rank: 16, targets: [query, value]}' says it, "
                        "--set training.adapter=null that there is none");
 }
@@ -230,7 +243,7 @@ static void ask_for_adapter(struct tsim_recipe *r) {
 static void add_adapter(struct tsim_recipe *r) {
     const struct tsim_setting *short_name = find(r, "rank");
     if (short_name && !find(r, "lora_r") && tsim_setting_int(r, short_name, 0, 100000) >= 4)
-        tsim_recipe_add(r, short_name->name, "lora_r", short_name->value);
+        add_as(r, short_name, "lora_r");
     static const char *const SWITCHES[] = {"use_lora", "lora_enable", "lora", "use_peft", "peft", "enable_lora", NULL},
                              *const OF_4[] = {"q_lora", "use_qlora", "load_in_4bit", "use_4bit", "qlora", NULL},
                              *const OF_8[] = {"load_in_8bit", "use_8bit", "use_int8_training", NULL};
@@ -256,7 +269,7 @@ static void add_adapter(struct tsim_recipe *r) {
     if (!targets)
         add(r, from, "lora_targets", tsim_setting_is(type, "lora") || find(r, "bits") ? "all" : "q_proj,v_proj");
     if (bits && !tsim_setting_is(bits, "16"))
-        tsim_recipe_add(r, bits->name, "quantization_bit", bits->value);
+        add_as(r, bits, "quantization_bit");
     else if ((four || eight) && !find(r, "quantization_bit"))
         add(r, four ? four : eight, "quantization_bit", four ? "4" : "8");
 }
@@ -331,6 +344,13 @@ void tsim_hf_script_world(struct tsim_recipe *r) {
         drop(r, "nproc_per_node"), each = NULL;
     if (!each && n == 0 && !find(r, "num_processes"))
         n = visible_devices(r->document->text);
+    const bool is_one = !each && !include && n > 1 && find(r, "program") && !starts_several(r);
+    if (is_one && is_alpaca(r)) { /* its layers are dealt out over the devices, of which one works at a time */
+        tsim_recipe_note(r, "CUDA_VISIBLE_DEVICES", find(r, "program")->value,
+                         "one process, whose devices work one after another: one accelerator here");
+        n = 1;
+    } else if (is_one)
+        add(r, find(r, "program"), "one_process", "true");
     if (!each && n > 0)
         tsim_recipe_add(r, include ? include->name : "CUDA_VISIBLE_DEVICES", "nproc_per_node",
                         tsim_value_new_scalar(r->arena, include ? include->value : &r->at_top,
@@ -370,11 +390,7 @@ static void add_accelerate(struct tsim_recipe *r) {
     if (text && tsim_document_parse_wide(r->arena, path, text, size, &root, r->diags) == TSIM_OK && root &&
         root->kind == TSIM_VALUE_MAPPING)
         tsim_recipe_each(r, root, tsim_recipe_add_leaf, r);
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        const struct tsim_setting *s = find(r, NAMES[i][0]);
-        if (s)
-            tsim_recipe_add(r, s->name, NAMES[i][1], s->value);
-    }
+    add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], false);
     if (deepspeed || find(r, "deepspeed_config.zero_stage") || find(r, "deepspeed_config.deepspeed_config_file")) {
         if (!root)
             add(r, deepspeed ? deepspeed : file ? file : find(r, "program"), "distributed_type", "DEEPSPEED");
@@ -407,7 +423,7 @@ static void add_batch(struct tsim_recipe *r) {
     const struct tsim_setting *all = find(r, "batch_size"), *micro = find(r, "micro_batch_size");
     drop(r, "train_batch_size"); /* that of an accelerator, whose name it has by now */
     if (all && micro && find(r, "base_model") && !find(r, "gradient_accumulation_steps"))
-        tsim_recipe_add(r, all->name, "train_batch_size", all->value);
+        add_as(r, all, "train_batch_size");
 }
 
 /* Reads the YAML file that --config of trl's programs names, if it is there; arguments override it. */
@@ -453,6 +469,7 @@ static void normalize(struct tsim_recipe *r) {
     if (deepspeed && tsim_setting_is(deepspeed, "true")) /* DeepSpeed-Chat's switch beside --zero_stage */
         drop(r, "deepspeed");
     add_of_qlora(r);
+    add_of_alpaca(r);
     add_other_names(r);
     add_batch(r);
     add_adapter(r);
@@ -571,7 +588,7 @@ static enum tsim_status import_script(struct tsim_arena *arena, const struct tsi
     if (status == TSIM_OK)
         status = root ? read_recipe(&r, root) : read_script(&r);
     if (status == TSIM_OK) {
-        defaults.has_adapter = tsim_recipe_find(&r, "lora_targets") != NULL;
+        defaults.has_adapter = find(&r, "lora_targets") != NULL;
         if (tsim_recipe_accepts(&r, classes, n))
             tsim_hf_trainer_build(&r, &defaults);
         status = tsim_recipe_finish(&r, classes, n, result);

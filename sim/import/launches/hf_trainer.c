@@ -9,6 +9,7 @@
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_adapter.h"
 #include "import/launches/launch_words.h"
+#include "import/launches/recipe_short.h"
 #include "import/overrides.h"
 
 #include <ctype.h>
@@ -51,29 +52,8 @@ struct reading {
     int64_t replicas, tensor, pipeline, context, expert;
 };
 
-static bool is_on(struct reading *g, const char *key) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
-    return s && tsim_setting_flag(g->r, s);
-}
-
-/* Returns whether the word is in a text "full_shard auto_wrap", or in a list of such words. */
-static bool lists(const struct tsim_setting *s, const char *word) {
-    const struct tsim_value *value = s ? s->value : NULL;
-    for (size_t i = 0; value && value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
-        if (tsim_value_is_text(value->items[i], word))
-            return true;
-    const char *text = value && value->kind == TSIM_VALUE_SCALAR ? value->text : "";
-    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-        size_t length = strcspn(text, " ");
-        if (length == strlen(word) && memcmp(text, word, length) == 0)
-            return true;
-        text += length;
-    }
-    return false;
-}
-
 static void put_model(struct reading *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "model_name_or_path");
+    const struct tsim_setting *s = find(g->r, "model_name_or_path");
     if (s && !tsim_import_override(&g->r->input, "model") && !tsim_put_hub_model(g->r, s, tsim_setting_text(s)))
         tsim_diag_hint(tsim_recipe_error(g->r, s, "'%.80s' is no model of the catalogue", tsim_setting_text(s)),
                        "--model ID or --hf CONFIG says it");
@@ -88,9 +68,8 @@ static bool is_of_pairs(struct reading *g) {
 }
 
 static void put_batch(struct reading *g) {
-    const struct tsim_setting *micro = tsim_recipe_find(g->r, "per_device_train_batch_size"),
-                              *steps = tsim_recipe_find(g->r, "gradient_accumulation_steps"),
-                              *all = tsim_recipe_find(g->r, "train_batch_size");
+    const struct tsim_setting *micro = find(g->r, "per_device_train_batch_size"),
+                              *steps = find(g->r, "gradient_accumulation_steps"), *all = find(g->r, "train_batch_size");
     int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : g->defaults->micro_batch,
             n = steps ? tsim_setting_int(g->r, steps, 1, 1000000) : 1;
     bool is_dpo = is_of_pairs(g);
@@ -113,9 +92,9 @@ static void put_batch(struct reading *g) {
 }
 
 static void put_precision(struct reading *g) {
-    const struct tsim_setting *bf16 = tsim_recipe_find(g->r, "bf16"), *fp16 = tsim_recipe_find(g->r, "fp16");
-    const struct tsim_setting *fp8 = tsim_recipe_find(g->r, "fp8");
-    bool has_bf16 = is_on(g, "bf16"), has_fp16 = is_on(g, "fp16");
+    const struct tsim_setting *bf16 = find(g->r, "bf16"), *fp16 = find(g->r, "fp16");
+    const struct tsim_setting *fp8 = find(g->r, "fp8");
+    bool has_bf16 = is_on(g->r, "bf16"), has_fp16 = is_on(g->r, "fp16");
     if (fp8 && tsim_setting_flag(g->r, fp8)) {
         tsim_recipe_put(g->r, "training.precision", fp8, NULL, "fp8");
         return;
@@ -129,10 +108,10 @@ static void put_precision(struct reading *g) {
 }
 
 static void put_optimizer(struct reading *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "optim");
+    const struct tsim_setting *s = find(g->r, "optim");
     const char *text = s ? tsim_setting_text(s) : g->defaults->optimizer, *ours = tsim_launch_ours(OPTIMIZERS, text),
                *nearest = ours ? NULL : tsim_launch_ours(NEAREST_OPTIMIZERS, text);
-    const bool has_adapter = g->defaults->has_adapter || tsim_recipe_find(g->r, "lora_r");
+    const bool has_adapter = g->defaults->has_adapter || find(g->r, "lora_r");
     if (has_adapter && s && !nearest && (!ours || strcmp(ours, "muon") == 0))
         nearest = "adamw"; /* of adapters alone: a thousandth of the parameters */
     if (nearest) {
@@ -145,7 +124,7 @@ static void put_optimizer(struct reading *g) {
 }
 
 static void put_kind(struct reading *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "kind");
+    const struct tsim_setting *s = find(g->r, "kind");
     if (s)
         tsim_recipe_put(g->r, "training.kind", s, NULL, "%s",
                         tsim_setting_is(s, "pairs") ? "sft"
@@ -153,7 +132,7 @@ static void put_kind(struct reading *g) {
 }
 
 static void put_attention(struct reading *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "attn_implementation");
+    const struct tsim_setting *s = find(g->r, "attn_implementation");
     if (s)
         tsim_recipe_put(g->r, "training.attention", s, NULL,
                         strcmp(tsim_setting_text(s), "eager") == 0 ? "standard" : "flash");
@@ -171,8 +150,7 @@ static void assume_length(struct reading *g) {
 static void put_training(struct reading *g) {
     static const char *const LENGTHS[] = {"max_seq_length", "max_length", "model_max_length", NULL};
     const struct tsim_setting *length = tsim_recipe_find_any(g->r, LENGTHS),
-                              *recompute = tsim_recipe_find(g->r, "gradient_checkpointing"),
-                              *steps = tsim_recipe_find(g->r, "max_steps");
+                              *recompute = find(g->r, "gradient_checkpointing"), *steps = find(g->r, "max_steps");
     if (length)
         tsim_recipe_put_int(g->r, "training.sequence_length", length, tsim_setting_int(g->r, length, 1, 1000000000));
     else if (g->defaults->sequence_length > 0)
@@ -185,15 +163,15 @@ static void put_training(struct reading *g) {
     put_precision(g);
     put_optimizer(g);
     tsim_recipe_put(g->r, "training.recompute", recompute, recompute ? NULL : g->defaults->why,
-                    is_on(g, "gradient_checkpointing") ? "full" : "none");
+                    is_on(g->r, "gradient_checkpointing") ? "full" : "none");
     int64_t n = steps ? tsim_setting_int(g->r, steps, -1, INT64_C(1000000000000)) : -1;
     if (n > 0)
         tsim_recipe_put_int(g->r, "training.steps", steps, n);
-    const struct tsim_adapter_settings adapter = {.rank = tsim_recipe_find(g->r, "lora_r"),
-                                                  .targets = tsim_recipe_find(g->r, "lora_targets"),
-                                                  .dropout = tsim_recipe_find(g->r, "lora_dropout"),
-                                                  .bits = tsim_recipe_find(g->r, "quantization_bit"),
-                                                  .base = tsim_recipe_find(g->r, "model_name_or_path"),
+    const struct tsim_adapter_settings adapter = {.rank = find(g->r, "lora_r"),
+                                                  .targets = find(g->r, "lora_targets"),
+                                                  .dropout = find(g->r, "lora_dropout"),
+                                                  .bits = find(g->r, "quantization_bit"),
+                                                  .base = find(g->r, "model_name_or_path"),
                                                   .default_rank = g->defaults->adapter_rank,
                                                   .why = g->defaults->why};
     if (adapter.rank || g->defaults->has_adapter)
@@ -236,21 +214,22 @@ static int64_t stage_of_file(struct reading *g, const struct tsim_setting *s) {
 
 /* Puts the sharding: DeepSpeed by its own file, FSDP by its words, else replicas (DistributedDataParallel). */
 static void put_sharding(struct reading *g) {
-    const struct tsim_setting *deepspeed = tsim_recipe_find(g->r, "deepspeed"),
-                              *stage = tsim_recipe_find(g->r, "deepspeed.zero_optimization.stage"),
-                              *fsdp = tsim_recipe_find(g->r, "fsdp"),
-                              *strategy = tsim_recipe_find(g->r, "fsdp_config.fsdp_sharding_strategy"),
+    const struct tsim_setting *deepspeed = find(g->r, "deepspeed"),
+                              *stage = find(g->r, "deepspeed.zero_optimization.stage"), *fsdp = find(g->r, "fsdp"),
+                              *strategy = find(g->r, "fsdp_config.fsdp_sharding_strategy"),
                               *from = stage ? stage : deepspeed;
     static const char *const VERSIONS[] = {"fsdp_version", "fsdp_config.fsdp_version", NULL},
                              *const RELEASES[] = {"fsdp_config.fsdp_reshard_after_forward",
                                                   "fsdp_config.reshard_after_forward", NULL};
     const struct tsim_setting *version = tsim_recipe_find_any(g->r, VERSIONS),
                               *releases = tsim_recipe_find_any(g->r, RELEASES);
-    bool is_hybrid = lists(fsdp, "hybrid_shard"), is_full = is_hybrid || lists(fsdp, "full_shard"),
-         is_second = lists(fsdp, "shard_grad_op") || lists(fsdp, "hybrid_shard_zero2");
+    bool is_hybrid = tsim_setting_lists(fsdp, "hybrid_shard"),
+         is_full = is_hybrid || tsim_setting_lists(fsdp, "full_shard"),
+         is_second = tsim_setting_lists(fsdp, "shard_grad_op") || tsim_setting_lists(fsdp, "hybrid_shard_zero2");
     if (strategy && strcmp(tsim_setting_text(strategy), "SHARD_GRAD_OP") == 0)
         is_second = true, is_full = false;
-    if (lists(fsdp, "auto_wrap") && !is_second && !lists(fsdp, "no_shard")) /* Accelerate's default */
+    if (tsim_setting_lists(fsdp, "auto_wrap") && !is_second &&
+        !tsim_setting_lists(fsdp, "no_shard")) /* Accelerate's default */
         is_full = true;
     if (version && !fsdp) /* of the second version the section alone says it */
         is_full = !is_second, fsdp = version;
@@ -271,12 +250,12 @@ static void put_sharding(struct reading *g) {
     else
         tsim_recipe_put(g->r, "software.extends", from, from ? NULL : "transformers",
                         from ? "transformers-deepspeed-2024" : "transformers-2024");
-    if (is_on(g, "torch_compile"))
-        tsim_recipe_put(g->r, "software.fusion", tsim_recipe_find(g->r, "torch_compile"), NULL, "compile");
+    if (is_on(g->r, "torch_compile"))
+        tsim_recipe_put(g->r, "software.fusion", find(g->r, "torch_compile"), NULL, "compile");
     if (!is_unknown)
         tsim_recipe_put(g->r, "parallelism.zero", from ? from : fsdp, from || fsdp ? NULL : "replicas", "%lld",
                         (long long)zero);
-    const struct tsim_setting *copies = tsim_recipe_find(g->r, "dp_replicate_size");
+    const struct tsim_setting *copies = find(g->r, "dp_replicate_size");
     const int64_t n = copies ? tsim_setting_int(g->r, copies, 1, 1000000) : 1, shards = g->replicas * g->context;
     if (is_hybrid)
         tsim_recipe_put(g->r, "parallelism.zero_group", fsdp, NULL, "node");
@@ -285,8 +264,8 @@ static void put_sharding(struct reading *g) {
     else if (n > 1 && zero > 0)
         tsim_recipe_error(g->r, copies, "%lld does not divide the %lld data-parallel ranks", (long long)n,
                           (long long)shards);
-    if (tsim_recipe_find(g->r, "offload_optimizer") && is_on(g, "offload_optimizer"))
-        tsim_recipe_put(g->r, "training.offload.optimizer", tsim_recipe_find(g->r, "offload_optimizer"), NULL, "true");
+    if (find(g->r, "offload_optimizer") && is_on(g->r, "offload_optimizer"))
+        tsim_recipe_put(g->r, "training.offload.optimizer", find(g->r, "offload_optimizer"), NULL, "true");
 }
 
 /* ---- tensor, pipeline and expert ranks ---- */
@@ -297,8 +276,7 @@ static int64_t degree(struct reading *g, const char *key) {
 
 /* Writes as many virtual stages as hold the layers, in whole rounds of the pipeline. */
 static void put_stages(struct reading *g) {
-    const struct tsim_setting *each = tsim_recipe_find(g->r, "layers_per_stage"),
-                              *from = tsim_recipe_find(g->r, "pipeline_parallel_size");
+    const struct tsim_setting *each = find(g->r, "layers_per_stage"), *from = find(g->r, "pipeline_parallel_size");
     const bool is_down = tsim_recipe_is(g->r, "round_stages", "down");
     const struct tsim_model *model = tsim_recipe_model(g->r);
     const int64_t layers = model ? model->layers : 0, n = each ? tsim_setting_int(g->r, each, 1, 100000) : 0,
@@ -318,11 +296,10 @@ static void put_degrees(struct reading *g) {
                    {"pipeline_parallel_size", "parallelism.pipeline"},
                    {"context_parallel_size", "parallelism.context"},
                    {"expert_parallel_size", "parallelism.expert"}};
-    const struct tsim_setting *sequence = tsim_recipe_find(g->r, "sequence_parallel");
+    const struct tsim_setting *sequence = find(g->r, "sequence_parallel");
     for (size_t i = 0; i < sizeof DEGREES / sizeof DEGREES[0]; i++)
         if (degree(g, DEGREES[i].key) > 1)
-            tsim_recipe_put_int(g->r, DEGREES[i].path, tsim_recipe_find(g->r, DEGREES[i].key),
-                                degree(g, DEGREES[i].key));
+            tsim_recipe_put_int(g->r, DEGREES[i].path, find(g->r, DEGREES[i].key), degree(g, DEGREES[i].key));
     if (g->tensor > 1)
         tsim_recipe_put(g->r, "parallelism.sequence", sequence, sequence ? NULL : g->defaults->why,
                         sequence && tsim_setting_flag(g->r, sequence) ? "true" : "false");
@@ -344,8 +321,8 @@ void tsim_hf_trainer_build(struct tsim_recipe *r, const struct tsim_hf_trainer *
     tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
     tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
     put_model(&g);
-    const struct tsim_setting *nodes = tsim_recipe_find(r, "nnodes"), *each = tsim_recipe_find(r, "nproc_per_node"),
-                              *machine = tsim_recipe_find(r, "machine");
+    const struct tsim_setting *nodes = find(r, "nnodes"), *each = find(r, "nproc_per_node"),
+                              *machine = find(r, "machine");
     g.replicas = tsim_recipe_put_cluster(r, nodes, each, machine, least < 8 && !nodes ? 8 : least) / ranks;
     g.replicas = g.replicas > 0 ? g.replicas : 1;
     put_degrees(&g);

@@ -4,7 +4,9 @@
 #include "config/text/document.h"
 #include "import/launches/hf_script.h"
 #include "import/launches/hf_trainer.h"
+#include "import/launches/hub_names.h"
 #include "import/launches/launch_command.h"
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"
 
@@ -23,8 +25,9 @@ static const struct tsim_setting_class AXOLOTL[] = {
     REFUSED("lisa_* relora* jagged_restart_* spectrum*", PART_OF_MODEL),
     NOTHING(
         "model_config.output_router_logits overrides_of_model_config.rope_* overrides_of_model_config.max_position* "
-        "overrides_of_model_config.output_router_logits overrides_of_model_config.router_* "
-        "overrides_of_model_kwargs.use_cache"),
+        "overrides_of_model_config.output_router_logits overrides_of_model_config.router_* " TSIM_CHANGED_SIZES(
+            "overrides_of_model_config.") " "
+                                          "overrides_of_model_kwargs.use_cache"),
     REFUSED("overrides_of_model_config.* model_config.* mixture_of_depths*",
             "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("gptq gptq_* qat.* quantization.* llmcompressor.*", "weights of fewer bits in the products"),
@@ -60,7 +63,7 @@ static const struct tsim_setting_class AXOLOTL[] = {
         "mean_resizing_* shrink_embeddings embedding* do_* dpo_* rl_beta streaming* include_* profiler_* bench_* "
         "low_cpu_mem_usage fix_untrained_* plugins* default_system_message eot_tokens* lora* loftq* peft* "
         "qlora_sharded* "
-        "load_in_* torch_dtype float32 bnb_config_kwargs* max_packed_sequence_len max_prompt_len multipack_* "
+        "load_in_* torch_dtype float32 bnb_* max_packed_sequence_len max_prompt_len multipack_* "
         "batch_flattening "
         "optim_args* optim_target_modules* deepspeed* deepcompile rope_* experimental_* xformers_attention "
         "sdp_attention "
@@ -138,89 +141,68 @@ struct reading {
     const char *why; /* of what the file does not say */
 };
 
-static const struct tsim_setting *find(struct reading *g, const char *key) {
-    return tsim_recipe_find(g->r, key);
-}
-
-static bool is_on(struct reading *g, const char *key) {
-    const struct tsim_setting *s = find(g, key);
-    return s && tsim_setting_flag(g->r, s);
-}
-
-static void add(struct reading *g, const struct tsim_setting *from, const char *key, const char *text) {
-    tsim_recipe_add(g->r, from ? from->name : g->why, key,
-                    tsim_value_new_scalar(g->r->arena, from ? from->value : &g->r->at_top, text));
-}
-
-/* Renames their settings to the Trainer's names, each with its place. */
-static void rename_settings(struct reading *g, const char *const (*names)[2], size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        const struct tsim_setting *s = find(g, names[i][0]);
-        if (s)
-            tsim_recipe_add(g->r, s->name, names[i][1], s->value);
-    }
-}
-
 /* ---- axolotl ---- */
 
 /* bf16: auto, the default, takes bf16 if the accelerator has it; full keeps no fp32 copy. */
 static void add_axolotl_precision(struct reading *g) {
-    const struct tsim_setting *s = find(g, "bf16"), *other = find(g, "bfloat16"), *model = find(g, "base_model");
+    const struct tsim_setting *s = find(g->r, "bf16"), *other = find(g->r, "bfloat16"),
+                              *model = find(g->r, "base_model");
     const char *text = s ? tsim_setting_text(s) : "";
-    if (model && !s && !other && !find(g, "fp16") && !find(g, "float16"))
-        add(g, model, "bf16", "true");
+    if (model && !s && !other && !find(g->r, "fp16") && !find(g->r, "float16"))
+        add(g->r, model, "bf16", "true");
     if (strcmp(text, "full") == 0)
-        add(g, s, "training.master_weights", "false");
+        add(g->r, s, "training.master_weights", "false");
     if (strcmp(text, "auto") == 0 || strcmp(text, "full") == 0 ||
         (!s && other && (tsim_setting_is(other, "auto") || tsim_setting_flag(g->r, other))))
-        add(g, s ? s : other, "bf16", "true");
+        add(g->r, s ? s : other, "bf16", "true");
 }
 
 static void add_axolotl_adapter(struct reading *g) {
-    const struct tsim_setting *s = find(g, "adapter"), *targets = find(g, "lora_target_modules");
+    const struct tsim_setting *s = find(g->r, "adapter"), *targets = find(g->r, "lora_target_modules");
     const char *text = s ? tsim_setting_text(s) : "";
-    bool is_qlora = strcmp(text, "qlora") == 0, is_of_4 = is_on(g, "load_in_4bit"), is_of_8 = is_on(g, "load_in_8bit");
+    bool is_qlora = strcmp(text, "qlora") == 0, is_of_4 = is_on(g->r, "load_in_4bit"),
+         is_of_8 = is_on(g->r, "load_in_8bit");
     if (!s || !*text) {
-        if (find(g, "lora_r")) /* without an adapter its rank says nothing */
-            add(g, find(g, "lora_r"), "lora_r", "null");
+        if (find(g->r, "lora_r")) /* without an adapter its rank says nothing */
+            add(g->r, find(g->r, "lora_r"), "lora_r", "null");
         return;
     }
     if (!is_qlora && strcmp(text, "lora") != 0) {
         tsim_recipe_refuse(g->r, s, "adapters of the kind '%.40s' are not modelled: lora and qlora are", text);
         return;
     }
-    if (!find(g, "lora_r"))
-        add(g, s, "lora_r", "8");
-    if (is_on(g, "lora_target_linear"))
-        add(g, find(g, "lora_target_linear"), "lora_targets", "all");
+    if (!find(g->r, "lora_r"))
+        add(g->r, s, "lora_r", "8");
+    if (is_on(g->r, "lora_target_linear"))
+        add(g->r, find(g->r, "lora_target_linear"), "lora_targets", "all");
     else if (targets)
-        tsim_recipe_add(g->r, targets->name, "lora_targets", targets->value);
+        add_as(g->r, targets, "lora_targets");
     else
         tsim_recipe_error(g->r, s, "neither lora_target_linear nor lora_target_modules says what has an adapter");
     if (is_qlora || is_of_4 || is_of_8)
-        add(g, s, "quantization_bit", is_of_8 && !is_qlora ? "8" : "4");
+        add(g->r, s, "quantization_bit", is_of_8 && !is_qlora ? "8" : "4");
 }
 
 static void add_axolotl_attention(struct reading *g) {
     static const char *const FUSED[] = {"flash_attention", "sdp_attention", "xformers_attention", "flex_attention"};
-    const struct tsim_setting *named = find(g, "attention");
+    const struct tsim_setting *named = find(g->r, "attention");
     if (named)
-        add(g, named, "attn_implementation", tsim_setting_text(named));
-    if (is_on(g, "eager_attention"))
-        add(g, find(g, "eager_attention"), "attn_implementation", "eager");
+        add(g->r, named, "attn_implementation", tsim_setting_text(named));
+    if (is_on(g->r, "eager_attention"))
+        add(g->r, find(g->r, "eager_attention"), "attn_implementation", "eager");
     for (size_t i = 0; i < sizeof FUSED / sizeof FUSED[0]; i++)
-        if (is_on(g, FUSED[i]))
-            add(g, find(g, FUSED[i]), "attn_implementation", "flash");
+        if (is_on(g->r, FUSED[i]))
+            add(g->r, find(g->r, FUSED[i]), "attn_implementation", "flash");
 }
 
 /* gradient_checkpointing: unsloth, offload and offload_disk keep the inputs of recomputation elsewhere. */
 static void add_axolotl_recompute(struct reading *g) {
-    const struct tsim_setting *s = find(g, "gradient_checkpointing");
+    const struct tsim_setting *s = find(g->r, "gradient_checkpointing");
     const char *text = s ? tsim_setting_text(s) : "";
     if (strcmp(text, "unsloth") != 0 && strncmp(text, "offload", 7) != 0)
         return;
     tsim_recipe_not_modelled(g->r, s, "what is recomputed from is on the host, or on a disk");
-    add(g, s, "gradient_checkpointing", "true");
+    add(g->r, s, "gradient_checkpointing", "true");
 }
 
 /* Adds FSDP's own recomputation. */
@@ -229,7 +211,7 @@ static void add_recompute_of_fsdp(struct reading *g) {
                                        "fsdp_config.activation_checkpointing", NULL};
     const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS);
     if (s && tsim_setting_flag(g->r, s))
-        add(g, s, "gradient_checkpointing", "true");
+        add(g->r, s, "gradient_checkpointing", "true");
 }
 
 static void build_axolotl(struct reading *g) {
@@ -240,28 +222,29 @@ static void build_axolotl(struct reading *g) {
                                            {"sequence_parallel_degree", "context_parallel_size"}};
     static const struct tsim_hf_trainer DEFAULTS = {
         .why = "axolotl's default", .micro_batch = 1, .sequence_length = 512, .optimizer = "adamw_torch_fused"};
-    const struct tsim_setting *method = find(g, "rl"), *corpus = find(g, "pretraining_dataset");
-    if (find(g, "unfrozen_parameters") && !find(g, "adapter"))
-        tsim_recipe_refuse(g->r, find(g, "unfrozen_parameters"), PART_OF_MODEL);
-    rename_settings(g, NAMES, sizeof NAMES / sizeof NAMES[0]);
+    const struct tsim_setting *method = find(g->r, "rl"), *corpus = find(g->r, "pretraining_dataset");
+    if (find(g->r, "unfrozen_parameters") && !find(g->r, "adapter"))
+        tsim_recipe_refuse(g->r, find(g->r, "unfrozen_parameters"), PART_OF_MODEL);
+    add_renamed(g->r, NAMES, sizeof NAMES / sizeof NAMES[0], false);
     add_axolotl_precision(g);
     add_axolotl_adapter(g);
     add_axolotl_attention(g);
     add_axolotl_recompute(g);
-    const struct tsim_setting *all = find(g, "batch_size"), *micro = find(g, "micro_batch_size");
-    if (all && !find(g, "gradient_accumulation_steps") && micro) /* of an accelerator, as once */
-        add(g, all, "gradient_accumulation_steps",
+    const struct tsim_setting *all = find(g->r, "batch_size"), *micro = find(g->r, "micro_batch_size");
+    if (all && !find(g->r, "gradient_accumulation_steps") && micro) /* of an accelerator, as once */
+        add(g->r, all, "gradient_accumulation_steps",
             tsim_arena_printf(
                 g->r->arena, "%lld",
                 (long long)(tsim_setting_int(g->r, all, 1, 1000000) / tsim_setting_int(g->r, micro, 1, 1000000))));
     add_recompute_of_fsdp(g);
     const bool has_reference = method && !tsim_setting_is(method, "orpo") && !tsim_setting_is(method, "simpo");
-    add(g, method, "kind", has_reference ? "dpo" : method ? "pairs" : corpus ? "pretrain" : "sft");
-    if (!method && !is_on(g, "sample_packing"))
-        add(g, find(g, "sample_packing"), "unpacked", "true");
+    add(g->r, method, "kind", has_reference ? "dpo" : method ? "pairs" : corpus ? "pretrain" : "sft");
+    if (!method && !is_on(g->r, "sample_packing"))
+        add(g->r, find(g->r, "sample_packing"), "unpacked", "true");
     tsim_hf_trainer_build(g->r, &DEFAULTS);
-    if (find(g, "training.master_weights"))
-        tsim_recipe_put(g->r, "training.master_weights", find(g, "bf16"), NULL, "false");
+    tsim_put_changed_sizes(g->r, find(g->r, "base_model"), "overrides_of_model_config");
+    if (find(g->r, "training.master_weights"))
+        tsim_recipe_put(g->r, "training.master_weights", find(g->r, "bf16"), NULL, "false");
 }
 
 enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim_import_input *input,
@@ -289,8 +272,8 @@ enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim
 static void build_llama_factory(struct reading *g) {
     static const char *const NAMES[][2] = {
         {"cutoff_len", "max_seq_length"}, {"lora_target", "lora_targets"}, {"lora_rank", "lora_r"}};
-    const struct tsim_setting *pure = find(g, "pure_bf16"), *tuning = find(g, "finetuning_type"),
-                              *stage = find(g, "stage"), *flash = find(g, "flash_attn");
+    const struct tsim_setting *pure = find(g->r, "pure_bf16"), *tuning = find(g->r, "finetuning_type"),
+                              *stage = find(g->r, "stage"), *flash = find(g->r, "flash_attn");
     const bool is_lora = !tuning || strcmp(tsim_setting_text(tuning), "lora") == 0;
     const char *kind = stage ? tsim_setting_text(stage) : "sft";
     const struct tsim_hf_trainer defaults = {.why = g->why,
@@ -299,21 +282,24 @@ static void build_llama_factory(struct reading *g) {
                                              .adapter_rank = 8,
                                              .optimizer = "adamw_torch",
                                              .has_adapter = is_lora};
-    rename_settings(g, NAMES, sizeof NAMES / sizeof NAMES[0] - !is_lora);
+    add_renamed(g->r, NAMES, sizeof NAMES / sizeof NAMES[0] - !is_lora, false);
     const bool is_pure = pure && tsim_setting_flag(g->r, pure);
     if (is_pure)
-        add(g, pure, "bf16", "true");
-    if (is_on(g, "use_muon"))
-        add(g, find(g, "use_muon"), "optim", "muon");
+        add(g->r, pure, "bf16", "true");
+    if (is_on(g->r, "use_muon"))
+        add(g->r, find(g->r, "use_muon"), "optim", "muon");
     const bool is_alone = tsim_recipe_is(g->r, "pref_loss", "orpo") || tsim_recipe_is(g->r, "pref_loss", "simpo");
-    add(g, stage, "kind", strcmp(kind, "pt") == 0 ? "pretrain" : strcmp(kind, "dpo") == 0 && is_alone ? "pairs" : kind);
+    add(g->r, stage, "kind",
+        strcmp(kind, "pt") == 0                ? "pretrain"
+        : strcmp(kind, "dpo") == 0 && is_alone ? "pairs"
+                                               : kind);
     if (flash && strcmp(tsim_setting_text(flash), "disabled") == 0)
-        add(g, flash, "attn_implementation", "eager");
-    add(g, find(g, "disable_gradient_checkpointing"), "gradient_checkpointing",
-        is_on(g, "disable_gradient_checkpointing") ? "false"
-                                                   : "true"); /* model_utils/checkpointing.py: always, unless so */
-    if (strcmp(kind, "sft") == 0 && !is_on(g, "packing") && !is_on(g, "neat_packing"))
-        add(g, find(g, "packing"), "unpacked", "true");
+        add(g->r, flash, "attn_implementation", "eager");
+    add(g->r, find(g->r, "disable_gradient_checkpointing"), "gradient_checkpointing",
+        is_on(g->r, "disable_gradient_checkpointing") ? "false"
+                                                      : "true"); /* model_utils/checkpointing.py: always, unless so */
+    if (strcmp(kind, "sft") == 0 && !is_on(g->r, "packing") && !is_on(g->r, "neat_packing"))
+        add(g->r, find(g->r, "packing"), "unpacked", "true");
     tsim_hf_trainer_build(g->r, &defaults);
     if (is_pure && !is_lora)
         tsim_recipe_put(g->r, "training.master_weights", pure, NULL, "false");
@@ -355,7 +341,7 @@ enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struc
         tsim_recipe_release(&r);
         return status;
     }
-    if (!find(&g, "model_name_or_path"))
+    if (!find(&r, "model_name_or_path"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "model_name_or_path is missing"),
                        "the YAML that llamafactory-cli train takes");
     else if (tsim_recipe_accepts(&r, LLAMA_FACTORY, N_LLAMA_FACTORY))

@@ -3,6 +3,7 @@
 #include "base/among.h"
 #include "config/catalogue_load.h"
 #include "config/text/document.h"
+#include "import/overrides.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -218,4 +219,34 @@ bool tsim_put_hub_model(struct tsim_recipe *r, const struct tsim_setting *from, 
             tsim_recipe_put_value(r, tsim_arena_printf(r->arena, "model.%s", row->pairs[i].key), from,
                                   row->pairs[i].value);
     return true;
+}
+
+void tsim_put_changed_sizes(struct tsim_recipe *r, const struct tsim_setting *from, const char *section) {
+    static const char *const SIZES[][2] = {{"num_hidden_layers", "layers"},
+                                           {"hidden_size", "hidden"},
+                                           {"intermediate_size", "ffn_hidden"},
+                                           {"num_attention_heads", "heads"},
+                                           {"num_key_value_heads", "kv_heads"},
+                                           {"head_dim", "head_dim"},
+                                           {"vocab_size", "vocab"},
+                                           {"n_positions", "positions"},
+                                           {"tie_word_embeddings", "tied_embeddings"},
+                                           {"sliding_window", "attention_window"}};
+    const char *id = from ? tsim_known_model(r, tsim_setting_text(from)) : NULL;
+    const bool is_given = tsim_import_override(&r->input, "model") != NULL;
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
+        for (size_t j = 0; j < r->n_settings; j++) {
+            struct tsim_setting *s = &r->settings[j];
+            if (strcmp(s->key, tsim_arena_printf(r->arena, "%s.%s", section, SIZES[i][0])) != 0)
+                continue;
+            s->is_used = true;
+            if (is_given)
+                continue;
+            if (id) /* else its row of models/hub.yaml has said it */
+                tsim_recipe_put(r, "model.extends", from, NULL, "%s", id);
+            if (!tsim_value_is_null(s->value))
+                tsim_recipe_put_value(r, tsim_arena_printf(r->arena, "model.%s", SIZES[i][1]), s, s->value);
+            else if (strcmp(SIZES[i][1], "attention_window") == 0) /* of another null the model's own value stays */
+                tsim_recipe_put(r, "model.attention_window", s, NULL, "0");
+        }
 }

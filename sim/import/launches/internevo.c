@@ -3,6 +3,7 @@
  * read under Megatron's names. */
 #include "import/launches/gpt.h"
 #include "import/launches/python_config.h"
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
@@ -49,29 +50,19 @@ static const struct tsim_setting_class CLASSES[] = {
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
-static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
-    tsim_recipe_add(r, from ? from->name : "InternEvo's default", key,
-                    tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
-}
-
 static void add_int(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, int64_t value) {
     add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
 }
 
-static bool is_on(struct tsim_recipe *r, const char *key) {
-    const struct tsim_setting *s = tsim_recipe_find(r, key);
-    return s && tsim_setting_flag(r, s);
-}
-
 static bool is_of_type(struct tsim_recipe *r, const char *prefix) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "model_type");
+    const struct tsim_setting *s = find(r, "model_type");
     return strncmp(s ? tsim_setting_text(s) : "INTERNLM", prefix, strlen(prefix)) == 0;
 }
 
 /* Returns the degree in "tensor=4", or in "tensor=dict(size=4, mode=...)". */
 static const struct tsim_setting *degree(struct tsim_recipe *r, const char *axis) {
-    const struct tsim_setting *s = tsim_recipe_find(r, tsim_arena_printf(r->arena, "parallel.%s.size", axis));
-    return s ? s : tsim_recipe_find(r, tsim_arena_printf(r->arena, "parallel.%s", axis));
+    const struct tsim_setting *s = find(r, tsim_arena_printf(r->arena, "parallel.%s.size", axis));
+    return s ? s : find(r, tsim_arena_printf(r->arena, "parallel.%s", axis));
 }
 
 static int64_t degree_of(struct tsim_recipe *r, const char *axis, int64_t least) {
@@ -83,8 +74,7 @@ static int64_t degree_of(struct tsim_recipe *r, const char *axis, int64_t least)
 
 /* Adds int(hidden * mlp_ratio), rounded up to a multiple of 256 (modules/mlp.py, multiple_of). */
 static void add_width(struct tsim_recipe *r) {
-    const struct tsim_setting *hidden = tsim_recipe_find(r, "model.hidden_size"),
-                              *ratio = tsim_recipe_find(r, "model.mlp_ratio");
+    const struct tsim_setting *hidden = find(r, "model.hidden_size"), *ratio = find(r, "model.mlp_ratio");
     if (!hidden)
         return;
     const int64_t unit = tsim_recipe_int(r, "model.multiple_of", 1, 1000000, 256);
@@ -98,8 +88,7 @@ static void add_width(struct tsim_recipe *r) {
 
 /* InternLM has biases in attention; its successors have them only if the file says so. */
 static void add_biases(struct tsim_recipe *r) {
-    const struct tsim_setting *own = tsim_recipe_find(r, "model.qkv_bias"),
-                              *none = tsim_recipe_find(r, "model.no_bias");
+    const struct tsim_setting *own = find(r, "model.qkv_bias"), *none = find(r, "model.no_bias");
     const bool is_first = is_of_type(r, "INTERNLM") && !is_of_type(r, "INTERNLM2") && !is_of_type(r, "INTERNLM3");
     const bool has = own ? tsim_setting_flag(r, own) : none ? !tsim_setting_flag(r, none) : is_first;
     add(r, NULL, "disable_bias_linear", "true");
@@ -109,11 +98,9 @@ static void add_biases(struct tsim_recipe *r) {
 
 static void add_experts(struct tsim_recipe *r, int64_t replicas) {
     static const char *const ACTIVE[] = {"model.top_k", "moe.top_k", NULL};
-    const struct tsim_setting *count = tsim_recipe_find(r, "model.num_experts"),
-                              *active = tsim_recipe_find_any(r, ACTIVE),
-                              *shared = tsim_recipe_find(r, "model.num_shared_experts"), *ranks = degree(r, "expert"),
-                              *kind = tsim_recipe_find(r, "model.moe_type"),
-                              *dense = tsim_recipe_find(r, "model.first_k_dense_replace");
+    const struct tsim_setting *count = find(r, "model.num_experts"), *active = tsim_recipe_find_any(r, ACTIVE),
+                              *shared = find(r, "model.num_shared_experts"), *ranks = degree(r, "expert"),
+                              *kind = find(r, "model.moe_type"), *dense = find(r, "model.first_k_dense_replace");
     const int64_t n = count ? tsim_setting_int(r, count, 1, 100000) : 1;
     if (n <= 1)
         return;
@@ -139,21 +126,17 @@ static void add_model(struct tsim_recipe *r) {
                                            {"model.num_kv_attention_heads", "num_query_groups"},
                                            {"model.head_dim", "kv_channels"},
                                            {"model.vocab_size", "padded_vocab_size"}};
-    const struct tsim_setting *norm = tsim_recipe_find(r, "model.norm_type"),
-                              *tied = tsim_recipe_find(r, "model.tie_embeddings_and_lm_head");
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (tsim_recipe_find(r, NAMES[i][0]))
-            tsim_recipe_add(r, tsim_recipe_find(r, NAMES[i][0])->name, NAMES[i][1],
-                            tsim_recipe_find(r, NAMES[i][0])->value);
-    if (tsim_recipe_find(r, "model.num_kv_attention_heads"))
-        add(r, tsim_recipe_find(r, "model.num_kv_attention_heads"), "group_query_attention", "true");
+    const struct tsim_setting *norm = find(r, "model.norm_type"), *tied = find(r, "model.tie_embeddings_and_lm_head");
+    add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], false);
+    if (find(r, "model.num_kv_attention_heads"))
+        add(r, find(r, "model.num_kv_attention_heads"), "group_query_attention", "true");
     add(r, NULL, "swiglu", "true"); /* the first two products are side by side with any activation */
     add(r, norm, "normalization", norm && strcmp(tsim_setting_text(norm), "layernorm") == 0 ? "LayerNorm" : "RMSNorm");
     add(r, NULL, "position_embedding_type", "rope");
     add(r, NULL, "hidden_dropout", "0");
     add(r, NULL, "attention_dropout", "0");
     if (is_on(r, "model.qk_norm") || is_of_type(r, "QWEN3"))
-        add(r, tsim_recipe_find(r, "model_type"), "qk_layernorm", "true");
+        add(r, find(r, "model_type"), "qk_layernorm", "true");
     if (!tied || !tsim_setting_flag(r, tied))
         add(r, tied, "untie_embeddings_and_output_weights", is_of_type(r, "GEMMA") ? "false" : "true");
     add_width(r);
@@ -163,7 +146,7 @@ static void add_model(struct tsim_recipe *r) {
 /* ---- training ---- */
 
 static void add_precision(struct tsim_recipe *r) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "model.dtype");
+    const struct tsim_setting *s = find(r, "model.dtype");
     const char *text = s ? tsim_setting_text(s) : "torch.half";
     text = strncmp(text, "torch.", 6) == 0 ? text + 6 : text;
     if (strcmp(text, "bfloat16") == 0)
@@ -180,8 +163,7 @@ static void add_precision(struct tsim_recipe *r) {
 
 /* A share of the layers may be recomputed; otherwise InternLM's norms are (dropout_selective_checkpoint). */
 static void put_recompute(struct tsim_recipe *r) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "model.checkpoint"),
-                              *norms = tsim_recipe_find(r, "model.dropout_selective_checkpoint");
+    const struct tsim_setting *s = find(r, "model.checkpoint"), *norms = find(r, "model.dropout_selective_checkpoint");
     const char *text = s ? tsim_setting_text(s) : "false";
     const bool is_word = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
     const double share = is_word ? (strcmp(text, "true") == 0 ? 1.0 : 0.0) : tsim_setting_number(r, s);
@@ -198,7 +180,7 @@ static void put_recompute(struct tsim_recipe *r) {
 
 /* "16 8 300": micro-batches of a pass, more of them, and after how many steps; an empty text is none. */
 static void check_ramp(struct tsim_recipe *r) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "data.rampup_batch_size");
+    const struct tsim_setting *s = find(r, "data.rampup_batch_size");
     if (s && *tsim_setting_text(s))
         tsim_recipe_not_modelled(r, s, "a batch that grows: each step has the last one here");
 }
@@ -238,10 +220,9 @@ static void build(struct tsim_recipe *r) {
                                            {"data.total_steps", "train_iters"},
                                            {"model.num_chunks", "virtual_pipeline_model_parallel_size"}};
     struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "internevo-2023"};
-    const struct tsim_setting *mode = tsim_recipe_find(r, "parallel.tensor.mode"),
-                              *all = tsim_recipe_find(r, "parallel.sequence_parallel"),
-                              *gradients = tsim_recipe_find(r, "hybrid_zero_optimizer.overlap_sync_grad"),
-                              *parameters = tsim_recipe_find(r, "hybrid_zero_optimizer.overlap_sync_param");
+    const struct tsim_setting *mode = find(r, "parallel.tensor.mode"), *all = find(r, "parallel.sequence_parallel"),
+                              *gradients = find(r, "hybrid_zero_optimizer.overlap_sync_grad"),
+                              *parameters = find(r, "hybrid_zero_optimizer.overlap_sync_param");
     const char *word = mode ? tsim_setting_text(mode) : all && tsim_setting_flag(r, all) ? "msp" : "mtp";
     const bool is_isp = strcmp(word, "isp") == 0;
     const int64_t tensor = degree_of(r, "tensor", 1), pipeline = degree_of(r, "pipeline", 1),
@@ -249,9 +230,8 @@ static void build(struct tsim_recipe *r) {
     gpt.least_world = pipeline * (weight > tensor ? weight : tensor);
     const int64_t replicas = given_world(r, gpt.least_world) / ranks;
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (tsim_recipe_find(r, NAMES[i][0]) && (i != 4 || pipeline > 1))
-            tsim_recipe_add(r, tsim_recipe_find(r, NAMES[i][0])->name, NAMES[i][1],
-                            tsim_recipe_find(r, NAMES[i][0])->value);
+        if (i != 4 || pipeline > 1)
+            add_as(r, find(r, NAMES[i][0]), NAMES[i][1]);
     if (!is_isp && strcmp(word, "mtp") != 0 && strcmp(word, "msp") != 0 && strcmp(word, "fsp") != 0)
         tsim_recipe_error(r, mode, "'%.40s' is none of mtp, msp, fsp and isp", word);
     add_int(r, degree(r, "tensor"), is_isp ? "context_parallel_size" : "tensor_model_parallel_size", tensor);
@@ -295,8 +275,7 @@ enum tsim_status tsim_import_internevo(struct tsim_arena *arena, const struct ts
     enum tsim_status status = tsim_python_read(&r, NULL, &python);
     if (status == TSIM_OK) {
         add_settings(&r, &python);
-        if (!tsim_recipe_find(&r, "data.seq_len") && !tsim_recipe_find(&r, "parallel.zero1") &&
-            !tsim_recipe_find(&r, "parallel.zero1.size"))
+        if (!find(&r, "data.seq_len") && !find(&r, "parallel.zero1") && !find(&r, "parallel.zero1.size"))
             tsim_diag_hint(
                 tsim_recipe_error(&r, NULL, "neither data = dict(seq_len=...) nor parallel = dict(...) in it"),
                 "the Python file that train.py --config takes");

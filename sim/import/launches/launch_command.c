@@ -333,7 +333,7 @@ static bool has_program(const struct words *w) {
  * command that is only printed. */
 static bool read_script(struct reading *g, const struct tsim_shell_script *script) {
     struct words w = {NULL, 0, 0};
-    size_t best = script->n_commands, shown = best, most = 0;
+    size_t best = script->n_commands, shown = best, most = 0, n_alike = 0;
     for (size_t i = 0; i < script->n_commands; i++) {
         const struct tsim_shell_command *command = &script->commands[i];
         bool is_slurm = command->n_words > 0 && strcmp(command->words[0].text, "sbatch") == 0;
@@ -346,9 +346,14 @@ static bool read_script(struct reading *g, const struct tsim_shell_script *scrip
         }
         if (is_slurm && points == 0)
             add_words(g, &w, w.n);
-        if (points > 0 && points >= most)
-            best = i, most = points;
+        if (points == 0 || points < most)
+            continue;
+        n_alike = points > most ? 1 : n_alike + (command->words[0].start != script->commands[best].words[0].start);
+        best = i, most = points;
     }
+    if (n_alike > 1)
+        tsim_value_warning(g->r->diags, value_at(g, script->commands[best].words[0].start, ""), "",
+                           "%zu commands have as many arguments: this one is read, the last of them", n_alike);
     if (best < script->n_commands) {
         split_all(g, script->commands[best].words, script->commands[best].n_words, &w);
     } else {

@@ -6,6 +6,7 @@
 #include "import/launches/hf_trainer.h"
 #include "import/launches/hub_names.h"
 #include "import/launches/omegaconf.h"
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
@@ -24,11 +25,11 @@ static const struct tsim_setting_class CLASSES[] = {
             "this trains a model that does not predict the next token"),
     REFUSED("model.name=*grpo* model.name=*ppo* model.name=*dpo* model.name=*reward* model.name=*rlhf*",
             "this is reinforcement learning or tuning by preferences: tsim simulates plain training"),
-    NOTHING("model.config_overrides.max_seq_len model.config_overrides.max_position_embeddings "
-            "model.config_overrides.n_positions "
-            "model.config_overrides.attn_config.attn_* "
-            "model.config_overrides.use_cache model.config_overrides.use_fused_loss "
-            "model.config_overrides.rope_scaling* model.config_overrides.init_device"),
+    NOTHING("model.config_overrides.max_seq_len model.config_overrides.max_position_embeddings " TSIM_CHANGED_SIZES(
+        "model.config_overrides.") " "
+                                   "model.config_overrides.attn_config.attn_* "
+                                   "model.config_overrides.use_cache model.config_overrides.use_fused_loss "
+                                   "model.config_overrides.rope_scaling* model.config_overrides.init_device"),
     REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("model.attn_config.sliding_window_size=[1-9]* model.block_overrides.* model.attn_config.reuse_kv_layer_idx",
             "attention in windows, or layers that differ"),
@@ -70,25 +71,6 @@ struct reading {
     struct tsim_omegaconf tree;
 };
 
-static bool has_text(const struct tsim_setting *s, const char *part) {
-    return s && strstr(tsim_setting_text(s), part);
-}
-
-static bool is_on(struct tsim_recipe *r, const char *key) {
-    const struct tsim_setting *s = tsim_recipe_find(r, key);
-    return s && tsim_setting_flag(r, s);
-}
-
-static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
-    tsim_recipe_add(r, from ? from->name : "llm-foundry's default", key,
-                    tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
-}
-
-static void add_as(struct tsim_recipe *r, const struct tsim_setting *s, const char *key) {
-    if (s)
-        tsim_recipe_add(r, s->name, key, s->value);
-}
-
 /* ---- what both kinds of model share ---- */
 
 /* Adds compute: {gpus: 8, gpu_type: a100_80gb} of Mosaic's platform, which once was gpu_num and gpu_type. */
@@ -110,7 +92,7 @@ static void add_precision(struct tsim_recipe *r) {
     static const char *const WORDS[][2] = {{"amp_bf16", "bf16"}, {"bf16", "bf16"},     {"amp_fp16", "fp16"},
                                            {"fp16", "fp16"},     {"amp_fp8", "fp8"},   {"fp8", "fp8"},
                                            {"fp32", "fp32"},     {"amp_tf32", "fp32"}, {"amp", "fp16"}};
-    const struct tsim_setting *s = tsim_recipe_find(r, PRECISION);
+    const struct tsim_setting *s = find(r, PRECISION);
     const char *word = NULL;
     for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)
         if (tsim_setting_is(s, WORDS[i][0]))
@@ -128,9 +110,8 @@ static void add_precision(struct tsim_recipe *r) {
 /* Puts the precision of gradients. PURE, the default of the recipes, reduces in the precision of the products; DEFAULT
  * and FULL reduce in fp32. */
 static void put_gradients(struct tsim_recipe *r) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "fsdp_config.mixed_precision"),
-                              *s2 = tsim_recipe_find(r, "fsdp_config.mp_policy"),
-                              *precision = tsim_recipe_find(r, PRECISION);
+    const struct tsim_setting *s = find(r, "fsdp_config.mixed_precision"), *s2 = find(r, "fsdp_config.mp_policy"),
+                              *precision = find(r, PRECISION);
     const bool is_fp16 = has_text(precision, "fp16"), is_fp32 = has_text(precision, "32");
     const struct tsim_setting *from = s ? s : s2;
     if (from)
@@ -140,13 +121,13 @@ static void put_gradients(struct tsim_recipe *r) {
 
 static void add_recompute(struct tsim_recipe *r, const char *key, const char *value) {
     if (is_on(r, "fsdp_config.activation_checkpointing"))
-        add(r, tsim_recipe_find(r, "fsdp_config.activation_checkpointing"), key, value);
+        add(r, find(r, "fsdp_config.activation_checkpointing"), key, value);
 }
 
 /* Puts the stage of sharding, which is 0 without fsdp_config. */
 static void put_sharding(struct tsim_recipe *r, bool has_fsdp) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "fsdp_config.sharding_strategy"),
-                              *keeps = tsim_recipe_find(r, "fsdp_config.reshard_after_forward");
+    const struct tsim_setting *s = find(r, "fsdp_config.sharding_strategy"),
+                              *keeps = find(r, "fsdp_config.reshard_after_forward");
     const bool is_second = has_text(s, "GRAD_OP") || has_text(s, "ZERO2") || (keeps && !tsim_setting_flag(r, keeps));
     tsim_recipe_put(r, "parallelism.zero", s,
                     s          ? NULL
@@ -162,7 +143,7 @@ static void put_sharding(struct tsim_recipe *r, bool has_fsdp) {
 
 /* Returns Adam, or Lion, which has one state. */
 static const char *optimizer_of(struct tsim_recipe *r) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "optimizer.name");
+    const struct tsim_setting *s = find(r, "optimizer.name");
     const char *text = s ? tsim_setting_text(s) : "decoupled_adamw";
     if (strstr(text, "lion") && strstr(text, "8b")) {
         tsim_recipe_not_modelled(r, s, "a state of 8 bits; here one of 32");
@@ -180,7 +161,7 @@ static const char *optimizer_of(struct tsim_recipe *r) {
 static void put_length(struct tsim_recipe *r) {
     static const char *const UNITS[][2] = {
         {"ba", "training.steps"}, {"tok", "training.tokens"}, {"sp", "training.samples"}};
-    const struct tsim_setting *s = tsim_recipe_find(r, "max_duration");
+    const struct tsim_setting *s = find(r, "max_duration");
     const char *text = s ? tsim_setting_text(s) : "", *unit = text + strspn(text, "0123456789_e+.");
     int64_t n;
     for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++)
@@ -190,7 +171,7 @@ static void put_length(struct tsim_recipe *r) {
 }
 
 static const struct tsim_setting *micro_batch(struct tsim_recipe *r) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "device_train_microbatch_size");
+    const struct tsim_setting *s = find(r, "device_train_microbatch_size");
     if (tsim_setting_is(s, "auto")) {
         tsim_recipe_note(r, s->name, s->value, "auto: the largest that fits; 1 here");
         return NULL;
@@ -202,9 +183,8 @@ static const struct tsim_setting *micro_batch(struct tsim_recipe *r) {
 
 static void add_experts(struct tsim_recipe *r) {
     static const char *const COUNTS[] = {"model.ffn_config.moe_num_experts", "model.ffn_config.num_experts", NULL};
-    const struct tsim_setting *count = tsim_recipe_find_any(r, COUNTS),
-                              *active = tsim_recipe_find(r, "model.ffn_config.moe_top_k"),
-                              *ranks = tsim_recipe_find(r, "model.ffn_config.moe_world_size");
+    const struct tsim_setting *count = tsim_recipe_find_any(r, COUNTS), *active = find(r, "model.ffn_config.moe_top_k"),
+                              *ranks = find(r, "model.ffn_config.moe_world_size");
     if (!count)
         return;
     add_as(r, count, "num_experts");
@@ -216,10 +196,8 @@ static void add_experts(struct tsim_recipe *r) {
 }
 
 static void add_positions(struct tsim_recipe *r) {
-    const struct tsim_setting *alibi = tsim_recipe_find(r, "model.attn_config.alibi"),
-                              *rope = tsim_recipe_find(r, "model.attn_config.rope"),
-                              *old = tsim_recipe_find(r, "model.alibi"),
-                              *learned = tsim_recipe_find(r, "model.learned_pos_emb");
+    const struct tsim_setting *alibi = find(r, "model.attn_config.alibi"), *rope = find(r, "model.attn_config.rope"),
+                              *old = find(r, "model.alibi"), *learned = find(r, "model.learned_pos_emb");
     const bool has_rope = rope && tsim_setting_flag(r, rope);
     const struct tsim_setting *slope = alibi ? alibi : old;
     if (slope && tsim_setting_flag(r, slope))
@@ -229,9 +207,7 @@ static void add_positions(struct tsim_recipe *r) {
     else
         add(r, learned, "position_embedding_type",
             learned && !tsim_setting_flag(r, learned) ? "none" : "learned_absolute");
-    add_as(r,
-           tsim_recipe_find(r, "model.max_seq_len") ? tsim_recipe_find(r, "model.max_seq_len")
-                                                    : tsim_recipe_find(r, "max_seq_len"),
+    add_as(r, find(r, "model.max_seq_len") ? find(r, "model.max_seq_len") : find(r, "max_seq_len"),
            "max_position_embeddings");
 }
 
@@ -240,16 +216,15 @@ static void add_mpt(struct tsim_recipe *r) {
                                            {"model.n_layers", "num_layers", "24"},
                                            {"model.n_heads", "num_attention_heads", "16"},
                                            {"model.vocab_size", "padded_vocab_size", "50368"}};
-    const struct tsim_setting *ratio = tsim_recipe_find(r, "model.expansion_ratio"),
-                              *width = tsim_recipe_find(r, "model.ffn_config.ffn_hidden_size"),
-                              *kind = tsim_recipe_find(r, "model.ffn_config.ffn_type"),
-                              *groups = tsim_recipe_find(r, "model.attn_config.kv_n_heads"),
-                              *attention = tsim_recipe_find(r, "model.attn_config.attn_type"),
-                              *norm = tsim_recipe_find(r, "model.norm_type"),
-                              *tied = tsim_recipe_find(r, "model.tie_word_embeddings"),
-                              *flash = tsim_recipe_find(r, "model.attn_config.attn_impl");
+    const struct tsim_setting *ratio = find(r, "model.expansion_ratio"),
+                              *width = find(r, "model.ffn_config.ffn_hidden_size"),
+                              *kind = find(r, "model.ffn_config.ffn_type"),
+                              *groups = find(r, "model.attn_config.kv_n_heads"),
+                              *attention = find(r, "model.attn_config.attn_type"), *norm = find(r, "model.norm_type"),
+                              *tied = find(r, "model.tie_word_embeddings"),
+                              *flash = find(r, "model.attn_config.attn_impl");
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
-        const struct tsim_setting *s = tsim_recipe_find(r, SIZES[i][0]);
+        const struct tsim_setting *s = find(r, SIZES[i][0]);
         if (s)
             add_as(r, s, SIZES[i][1]);
         else
@@ -267,15 +242,14 @@ static void add_mpt(struct tsim_recipe *r) {
         add(r, groups ? groups : attention, "num_query_groups", groups ? tsim_setting_text(groups) : "1");
     }
     if (is_on(r, "model.attn_config.qk_ln") || is_on(r, "model.attn_config.qk_gn") || is_on(r, "model.attn_qk_ln"))
-        add(r, tsim_recipe_find(r, "model.attn_config.qk_ln"), "qk_layernorm", "true");
+        add(r, find(r, "model.attn_config.qk_ln"), "qk_layernorm", "true");
     add(r, norm, "normalization", has_text(norm, "rms") ? "RMSNorm" : "LayerNorm");
     if (is_on(r, "model.no_bias"))
-        add(r, tsim_recipe_find(r, "model.no_bias"), "disable_bias_linear", "true");
+        add(r, find(r, "model.no_bias"), "disable_bias_linear", "true");
     if (tied && !tsim_setting_flag(r, tied))
         add(r, tied, "untie_embeddings_and_output_weights", "true");
     for (int i = 0; i < 2; i++) {
-        const struct tsim_setting *p =
-            tsim_recipe_find(r, i == 0 ? "model.resid_pdrop" : "model.attn_config.attn_pdrop");
+        const struct tsim_setting *p = find(r, i == 0 ? "model.resid_pdrop" : "model.attn_config.attn_pdrop");
         add(r, p, i == 0 ? "hidden_dropout" : "attention_dropout", p ? tsim_setting_text(p) : "0");
     }
     add_positions(r);
@@ -288,65 +262,53 @@ static void add_mpt(struct tsim_recipe *r) {
 
 static void build_mpt(struct tsim_recipe *r, bool has_fsdp) {
     struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "llm-foundry-2023"};
-    const struct tsim_setting *micro = micro_batch(r), *length = tsim_recipe_find(r, "max_seq_len"),
-                              *own = tsim_recipe_find(r, "model.max_seq_len");
+    const struct tsim_setting *micro = micro_batch(r), *length = find(r, "max_seq_len"),
+                              *own = find(r, "model.max_seq_len");
     add_mpt(r);
     add_as(r, length ? length : own, "seq_length");
     add(r, micro, "micro_batch_size", micro ? tsim_setting_text(micro) : "1");
-    add_as(r, tsim_recipe_find(r, "global_train_batch_size"), "global_batch_size");
+    add_as(r, find(r, "global_train_batch_size"), "global_batch_size");
     add_recompute(r, "recompute_granularity", "full");
     tsim_gpt_build(&gpt);
-    tsim_recipe_put(r, "training.optimizer", tsim_recipe_find(r, "optimizer.name"),
-                    tsim_recipe_find(r, "optimizer.name") ? NULL : "llm-foundry's default", "%s", optimizer_of(r));
+    tsim_recipe_put(r, "training.optimizer", find(r, "optimizer.name"),
+                    find(r, "optimizer.name") ? NULL : "llm-foundry's default", "%s", optimizer_of(r));
     put_sharding(r, has_fsdp);
 }
 
 /* ---- models of the hub ---- */
-
-/* GPT-2 has as many learned positions as the file asks for. */
-static void put_positions(struct tsim_recipe *r) {
-    const struct tsim_setting *s = tsim_recipe_find(r, "model.config_overrides.n_positions"),
-                              *name = tsim_recipe_find(r, "model.pretrained_model_name_or_path");
-    const char *id = s && name ? tsim_known_model(r, tsim_setting_text(name)) : NULL;
-    if (!s || !name || tsim_import_override(&r->input, "model"))
-        return;
-    if (id) /* else its row of models/hub.yaml has said it */
-        tsim_recipe_put(r, "model.extends", name, NULL, "%s", id);
-    tsim_recipe_put_int(r, "model.positions", s, tsim_setting_int(r, s, 1, 100000000));
-}
 
 static void build_hub(struct tsim_recipe *r, bool has_fsdp) {
     static const char *const RANKS[] = {"model.peft_config.r", "model.peft_config.lora_r", NULL};
     static const struct tsim_hf_trainer DEFAULTS = {
         .why = "llm-foundry's default", .micro_batch = 1, .optimizer = "adamw_torch", .software = "llm-foundry-2023"};
     const struct tsim_setting *rank = tsim_recipe_find_any(r, RANKS),
-                              *targets = tsim_recipe_find(r, "model.peft_config.target_modules"),
-                              *packing = tsim_recipe_find(r, "train_loader.dataset.packing_ratio");
+                              *targets = find(r, "model.peft_config.target_modules"),
+                              *packing = find(r, "train_loader.dataset.packing_ratio");
     const struct tsim_setting *micro = micro_batch(r);
-    add_as(r, tsim_recipe_find(r, "model.pretrained_model_name_or_path"), "model_name_or_path");
+    add_as(r, find(r, "model.pretrained_model_name_or_path"), "model_name_or_path");
     add_as(r, micro, "per_device_train_batch_size");
-    add_as(r, tsim_recipe_find(r, "global_train_batch_size"), "train_batch_size");
-    add_as(r, tsim_recipe_find(r, "max_seq_len"), "max_seq_length");
+    add_as(r, find(r, "global_train_batch_size"), "train_batch_size");
+    add_as(r, find(r, "max_seq_len"), "max_seq_length");
     add_recompute(r, "gradient_checkpointing", "true");
-    if (has_text(tsim_recipe_find(r, PRECISION), "fp8"))
-        add(r, tsim_recipe_find(r, PRECISION), "fp8", "true");
+    if (has_text(find(r, PRECISION), "fp8"))
+        add(r, find(r, PRECISION), "fp8", "true");
     if (rank) {
         add_as(r, rank, "lora_r");
         if (targets)
             add_as(r, targets, "lora_targets");
         else
             add(r, rank, "lora_targets", "q_proj,v_proj");
-        add_as(r, tsim_recipe_find(r, "model.peft_config.lora_dropout"), "lora_dropout");
+        add_as(r, find(r, "model.peft_config.lora_dropout"), "lora_dropout");
     }
-    if (tsim_setting_is(tsim_recipe_find(r, "train_loader.name"), "finetuning") && !packing)
-        add(r, tsim_recipe_find(r, "train_loader.name"), "unpacked", "true");
+    if (tsim_setting_is(find(r, "train_loader.name"), "finetuning") && !packing)
+        add(r, find(r, "train_loader.name"), "unpacked", "true");
     tsim_hf_trainer_build(r, &DEFAULTS);
-    put_positions(r);
-    tsim_recipe_put(r, "training.optimizer", tsim_recipe_find(r, "optimizer.name"),
-                    tsim_recipe_find(r, "optimizer.name") ? NULL : "llm-foundry's default", "%s", optimizer_of(r));
+    tsim_put_changed_sizes(r, find(r, "model.pretrained_model_name_or_path"), "model.config_overrides");
+    tsim_recipe_put(r, "training.optimizer", find(r, "optimizer.name"),
+                    find(r, "optimizer.name") ? NULL : "llm-foundry's default", "%s", optimizer_of(r));
     put_sharding(r, has_fsdp);
-    tsim_recipe_put(r, "software.attention_kernel", tsim_recipe_find(r, "model.use_flash_attention_2"),
-                    tsim_recipe_find(r, "model.use_flash_attention_2") ? NULL : "PyTorch's", "flash2");
+    tsim_recipe_put(r, "software.attention_kernel", find(r, "model.use_flash_attention_2"),
+                    find(r, "model.use_flash_attention_2") ? NULL : "PyTorch's", "flash2");
 }
 
 static void add_setting(void *context, const char *name, const struct tsim_value *value) {
@@ -367,7 +329,7 @@ enum tsim_status tsim_import_llm_foundry(struct tsim_arena *arena, const struct 
     tsim_recipe_init(&r, arena, input, "llm-foundry", diags);
     tsim_recipe_each(&r, root, add_setting, &g);
     model = tsim_value_find(g.tree.root, "model");
-    const struct tsim_setting *name = tsim_recipe_find(&r, "model.name");
+    const struct tsim_setting *name = find(&r, "model.name");
     const bool has_fsdp = tsim_value_find(g.tree.root, "fsdp_config") != NULL;
     if (!model || !name)
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "model.name is missing"),

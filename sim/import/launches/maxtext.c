@@ -7,6 +7,7 @@
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/launch_log.h"
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
@@ -81,16 +82,12 @@ struct reading {
     int64_t world, layers;
 };
 
-static const struct tsim_setting *find(struct reading *g, const char *key) {
-    return tsim_recipe_find(g->r, key);
-}
-
 /* ---- degrees ---- */
 
 /* Returns the degree within a slice times the degree between slices, or -1 if either of them is the rest. */
 static int64_t degree(struct reading *g, const char *axis, int64_t within_otherwise, int64_t between_otherwise) {
-    const struct tsim_setting *within = find(g, tsim_arena_printf(g->r->arena, "ici_%s_parallelism", axis)),
-                              *between = find(g, tsim_arena_printf(g->r->arena, "dcn_%s_parallelism", axis));
+    const struct tsim_setting *within = find(g->r, tsim_arena_printf(g->r->arena, "ici_%s_parallelism", axis)),
+                              *between = find(g->r, tsim_arena_printf(g->r->arena, "dcn_%s_parallelism", axis));
     int64_t a = within ? tsim_setting_int(g->r, within, -1, 100000) : within_otherwise,
             b = between ? tsim_setting_int(g->r, between, -1, 100000) : between_otherwise;
     if (a == 0 || b == 0)
@@ -108,7 +105,7 @@ static int64_t said_world(const struct reading *g) {
 static void put_cluster(struct reading *g) {
     const int64_t model = g->tensor * g->pipeline * g->context * g->expert,
                   known = (g->fsdp > 0 ? g->fsdp : 1) * (g->data > 0 ? g->data : 1) * model;
-    const struct tsim_setting *logged = find(g, "Num_devices"), *topology = find(g, "compile_topology");
+    const struct tsim_setting *logged = find(g->r, "Num_devices"), *topology = find(g->r, "compile_topology");
     const char *dash = topology ? strrchr(tsim_setting_text(topology), '-') : NULL;
     int64_t said = said_world(g), slice = 0;
     if (logged)
@@ -120,7 +117,7 @@ static void put_cluster(struct reading *g) {
         nodes.value = tsim_value_new_scalar(g->r->arena, logged ? logged->value : &g->r->at_top,
                                             tsim_arena_printf(g->r->arena, "%lld", (long long)(said / 8)));
     int64_t least = said > 0 ? said : known < 8 ? 8 : known;
-    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, NULL, find(g, "machine"), least);
+    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, NULL, find(g->r, "machine"), least);
     if (said > 0)
         g->r->assumed_gpus = 0;
     if (g->world % model != 0)
@@ -133,7 +130,7 @@ static void put_cluster(struct reading *g) {
 /* ---- the model ---- */
 
 static void put_int(struct reading *g, const char *path, const char *key, int64_t otherwise) {
-    const struct tsim_setting *s = find(g, key);
+    const struct tsim_setting *s = find(g->r, key);
     tsim_recipe_put(g->r, path, s, s ? NULL : "MaxText's default", "%lld",
                     (long long)(s ? tsim_setting_int(g->r, s, 1, INT64_C(1000000000)) : otherwise));
 }
@@ -152,7 +149,7 @@ static const struct block {
               {"gpt3", false, false, true, 1, 0}};
 
 static const struct block *known_block(struct reading *g) {
-    const struct tsim_setting *s = find(g, "decoder_block");
+    const struct tsim_setting *s = find(g->r, "decoder_block");
     const char *text = s ? tsim_setting_text(s) : "llama2";
     for (size_t i = 0; i < sizeof BLOCKS / sizeof BLOCKS[0]; i++)
         if (strcmp(BLOCKS[i].name, text) == 0)
@@ -161,7 +158,7 @@ static const struct block *known_block(struct reading *g) {
 }
 
 static const struct block *block_of(struct reading *g) {
-    const struct tsim_setting *s = find(g, "decoder_block");
+    const struct tsim_setting *s = find(g->r, "decoder_block");
     const struct block *block = known_block(g);
     const char *text = s ? tsim_setting_text(s) : "llama2";
     if (block)
@@ -172,29 +169,29 @@ static const struct block *block_of(struct reading *g) {
 }
 
 static void put_experts(struct reading *g) {
-    const struct tsim_setting *count = find(g, "num_experts"), *shared = find(g, "shared_experts");
-    const struct tsim_setting *block = find(g, "decoder_block");
+    const struct tsim_setting *count = find(g->r, "num_experts"), *shared = find(g->r, "shared_experts");
+    const struct tsim_setting *block = find(g->r, "decoder_block");
     bool is_deepseek = tsim_setting_is(block, "deepseek");
-    find(g, "interleave_moe_layer_step");
+    find(g->r, "interleave_moe_layer_step");
     if (!count || tsim_setting_int(g->r, count, 1, 100000) < 2)
         return;
     put_int(g, "model.experts.count", "num_experts", 1);
     put_int(g, "model.experts.active", "num_experts_per_tok", 1);
-    put_int(g, "model.experts.ffn_hidden", find(g, "base_moe_mlp_dim") ? "base_moe_mlp_dim" : "base_mlp_dim", 7168);
+    put_int(g, "model.experts.ffn_hidden", find(g->r, "base_moe_mlp_dim") ? "base_moe_mlp_dim" : "base_mlp_dim", 7168);
     if (is_deepseek)
         tsim_recipe_put(g->r, "model.experts.shared", shared, shared ? NULL : "MaxText's default", "%lld",
                         (long long)(shared ? tsim_setting_int(g->r, shared, 0, 100000) : 1));
     int64_t first = tsim_recipe_int(g->r, "first_num_dense_layers", 0, 100000, 0);
     if (first > 0)
-        tsim_recipe_put_int(g->r, "model.experts.first", find(g, "first_num_dense_layers"), first);
+        tsim_recipe_put_int(g->r, "model.experts.first", find(g->r, "first_num_dense_layers"), first);
     if (tsim_recipe_flag(g->r, "routed_bias", false))
-        tsim_recipe_put(g->r, "model.experts.router_bias", find(g, "routed_bias"), NULL, "true");
-    if (find(g, "mlp_activations_limit") && tsim_setting_number(g->r, find(g, "mlp_activations_limit")) > 0)
-        tsim_recipe_put(g->r, "model.experts.limited", find(g, "mlp_activations_limit"), NULL, "true");
+        tsim_recipe_put(g->r, "model.experts.router_bias", find(g->r, "routed_bias"), NULL, "true");
+    if (find(g->r, "mlp_activations_limit") && tsim_setting_number(g->r, find(g->r, "mlp_activations_limit")) > 0)
+        tsim_recipe_put(g->r, "model.experts.limited", find(g->r, "mlp_activations_limit"), NULL, "true");
 }
 
 static void put_latent(struct reading *g) {
-    const struct tsim_setting *type = find(g, "attention_type");
+    const struct tsim_setting *type = find(g->r, "attention_type");
     if (!tsim_setting_is(type, "mla")) {
         if (type && !tsim_setting_is(type, "global") && !tsim_setting_is(type, "local_sliding"))
             tsim_recipe_refuse(g->r, type, "attention of the kind '%.40s' is not taken over", tsim_setting_text(type));
@@ -211,7 +208,7 @@ static void put_latent(struct reading *g) {
 }
 
 static void put_windows(struct reading *g, const struct block *block) {
-    const struct tsim_setting *window = find(g, "sliding_window_size"), *type = find(g, "attention_type");
+    const struct tsim_setting *window = find(g->r, "sliding_window_size"), *type = find(g->r, "attention_type");
     if (!window || tsim_setting_int(g->r, window, 0, 1000000000) == 0 ||
         (block->period == 0 && !tsim_setting_is(type, "local_sliding")))
         return;
@@ -221,8 +218,8 @@ static void put_windows(struct reading *g, const struct block *block) {
 /* Writes a model from the sizes base_*; base.yml gives what is not said. */
 static void put_sizes(struct reading *g) {
     const struct block *block = block_of(g);
-    const struct tsim_setting *layers = find(g, "base_num_decoder_layers"), *activations = find(g, "mlp_activations"),
-                              *tied = find(g, "logits_via_embedding");
+    const struct tsim_setting *layers = find(g->r, "base_num_decoder_layers"),
+                              *activations = find(g->r, "mlp_activations"), *tied = find(g->r, "logits_via_embedding");
     if (!block)
         return;
     bool is_gated =
@@ -240,33 +237,33 @@ static void put_sizes(struct reading *g) {
     put_int(g, "model.vocab", "vocab_size", 32000);
     tsim_recipe_put(g->r, "model.gated_mlp", activations, activations ? NULL : "MaxText's default",
                     is_gated ? "true" : "false");
-    tsim_recipe_put(g->r, "model.norm", find(g, "decoder_block"), NULL, block->is_gpt3 ? "layernorm" : "rmsnorm");
+    tsim_recipe_put(g->r, "model.norm", find(g->r, "decoder_block"), NULL, block->is_gpt3 ? "layernorm" : "rmsnorm");
     tsim_recipe_put(g->r, "model.tied_embeddings", tied, tied ? NULL : "MaxText's default",
                     tied && tsim_setting_flag(g->r, tied) ? "true" : "false");
-    tsim_recipe_put(g->r, "model.bias", find(g, "decoder_block"), NULL, block->is_gpt3 ? "true" : "false");
+    tsim_recipe_put(g->r, "model.bias", find(g->r, "decoder_block"), NULL, block->is_gpt3 ? "true" : "false");
     if (block->is_gpt3) {
-        tsim_recipe_put(g->r, "model.position", find(g, "trainable_position_size"), NULL, "learned");
+        tsim_recipe_put(g->r, "model.position", find(g->r, "trainable_position_size"), NULL, "learned");
         put_int(g, "model.positions", "trainable_position_size", 2048);
     } else {
         tsim_recipe_put(g->r, "model.position", NULL, "MaxText's default", "rope");
     }
     if (block->has_qk_norm || tsim_recipe_flag(g->r, "use_qk_norm", false))
-        tsim_recipe_put(g->r, "model.qk_norm", find(g, "use_qk_norm"), NULL, "true");
+        tsim_recipe_put(g->r, "model.qk_norm", find(g->r, "use_qk_norm"), NULL, "true");
     if (block->has_post_norms || tsim_recipe_flag(g->r, "use_post_attn_norm", false))
-        tsim_recipe_put(g->r, "model.post_norms", find(g, "use_post_attn_norm"), NULL, "true");
-    find(g, "use_post_ffw_norm");
+        tsim_recipe_put(g->r, "model.post_norms", find(g->r, "use_post_attn_norm"), NULL, "true");
+    find(g->r, "use_post_ffw_norm");
     if (tsim_recipe_flag(g->r, "attention_bias", false))
-        tsim_recipe_put(g->r, "model.qkv_bias", find(g, "attention_bias"), NULL, "true");
+        tsim_recipe_put(g->r, "model.qkv_bias", find(g->r, "attention_bias"), NULL, "true");
     const bool has_all_biases = strcmp(block->name, "gpt_oss") == 0 && tsim_recipe_flag(g->r, "mlp_bias", false);
     if (has_all_biases)
-        tsim_recipe_put(g->r, "model.bias", find(g, "mlp_bias"), NULL, "true");
+        tsim_recipe_put(g->r, "model.bias", find(g->r, "mlp_bias"), NULL, "true");
     else if (tsim_recipe_flag(g->r, "mlp_bias", false))
-        tsim_recipe_refuse(g->r, find(g, "mlp_bias"), "biases of the feed-forward block alone");
+        tsim_recipe_refuse(g->r, find(g->r, "mlp_bias"), "biases of the feed-forward block alone");
     if (tsim_recipe_flag(g->r, "rope_attention_scaling", false))
-        tsim_recipe_put(g->r, "model.rotary_scaled", find(g, "rope_attention_scaling"), NULL, "true");
+        tsim_recipe_put(g->r, "model.rotary_scaled", find(g->r, "rope_attention_scaling"), NULL, "true");
     put_windows(g, block);
     if (tsim_recipe_flag(g->r, "attention_sink", false))
-        tsim_recipe_put(g->r, "model.sinks", find(g, "attention_sink"), NULL, "true");
+        tsim_recipe_put(g->r, "model.sinks", find(g->r, "attention_sink"), NULL, "true");
     put_experts(g);
     put_latent(g);
 }
@@ -317,8 +314,8 @@ static bool are_its_own(struct reading *g, const char *id) {
     return id && tsim_catalogue_load_model(g->r->arena, id, &model, g->r->diags) == TSIM_OK &&
            tsim_recipe_int(g->r, "base_emb_dim", 1, 10000000, 0) == model->hidden &&
            tsim_recipe_int(g->r, "base_num_decoder_layers", 1, 100000, 0) == model->layers &&
-           tsim_recipe_int(g->r, tsim_recipe_find(g->r, "base_mlp_dim") ? "base_mlp_dim" : "base_moe_mlp_dim", 1,
-                           10000000, 0) == model->ffn_hidden &&
+           tsim_recipe_int(g->r, find(g->r, "base_mlp_dim") ? "base_mlp_dim" : "base_moe_mlp_dim", 1, 10000000, 0) ==
+               model->ffn_hidden &&
            tsim_recipe_int(g->r, "base_num_query_heads", 1, 1000000, 0) == model->heads &&
            tsim_recipe_int(g->r, "num_experts", 1, 100000, 1) == (model->experts.count > 0 ? model->experts.count : 1);
 }
@@ -336,7 +333,7 @@ static void check_sizes(struct reading *g, bool is_given) {
 }
 
 static void put_model(struct reading *g) {
-    const struct tsim_setting *name = find(g, "model_name");
+    const struct tsim_setting *name = find(g->r, "model_name");
     bool is_given = tsim_import_override(&g->r->input, "model") != NULL,
          is_named = name && !tsim_setting_is(name, "default");
     const char *id = is_named ? tsim_known_model(g->r, tsim_setting_text(name)) : NULL;
@@ -346,7 +343,7 @@ static void put_model(struct reading *g) {
     if (!is_named && !is_given && !known_block(g)) { /* a file of a model of the catalogue, by its own name */
         id = tsim_known_model(g->r, tsim_recipe_name(g->r->arena, g->r->document->file, ""));
         id = are_its_own(g, id) ? id : NULL;
-        name = id ? find(g, "decoder_block") : name;
+        name = id ? find(g->r, "decoder_block") : name;
         if (id)
             check_sizes(g, true);
     }
@@ -365,7 +362,8 @@ static void put_model(struct reading *g) {
 
 /* A step has per_device_batch_size x devices samples, and a replica those of its tensor, context and stage ranks. */
 static void put_batch(struct reading *g) {
-    const struct tsim_setting *s = find(g, "per_device_batch_size"), *parts = find(g, "num_pipeline_microbatches");
+    const struct tsim_setting *s = find(g->r, "per_device_batch_size"),
+                              *parts = find(g->r, "num_pipeline_microbatches");
     const int64_t each_of = g->tensor * g->pipeline * g->context,
                   steps = tsim_recipe_int(g->r, "gradient_accumulation_steps", 1, 100000, 1);
     double each = s ? tsim_setting_number(g->r, s) : 12, pass = each * (double)each_of;
@@ -388,8 +386,8 @@ static void put_batch(struct reading *g) {
 }
 
 static void put_precision(struct reading *g) {
-    const struct tsim_setting *type = find(g, "dtype"), *low = find(g, "quantization"), *kept = find(g, "weight_dtype"),
-                              *gradients = find(g, "grad_dtype");
+    const struct tsim_setting *type = find(g->r, "dtype"), *low = find(g->r, "quantization"),
+                              *kept = find(g->r, "weight_dtype"), *gradients = find(g->r, "grad_dtype");
     const char *text = type ? tsim_setting_text(type) : "bfloat16", *word = low ? tsim_setting_text(low) : "";
     bool is_fp8 = strstr(word, "fp8") != NULL;
     if (strcmp(text, "bfloat16") != 0 && strcmp(text, "float32") != 0)
@@ -427,7 +425,7 @@ static void put_recompute(struct reading *g) {
         {"proj", "full", "what the projections of attention give is kept"},
         {"save_out_proj", "full", "what the last projection of attention gives is kept"}};
     static const char *const PARTS[] = {"norms", "ffn"};
-    const struct tsim_setting *s = find(g, "remat_policy");
+    const struct tsim_setting *s = find(g->r, "remat_policy");
     const char *text = s ? tsim_setting_text(s) : "full";
     for (size_t i = 0; i < sizeof POLICIES / sizeof POLICIES[0]; i++) {
         if (strcmp(POLICIES[i].policy, text) != 0)
@@ -445,8 +443,8 @@ static void put_recompute(struct reading *g) {
 }
 
 static void put_training(struct reading *g) {
-    const struct tsim_setting *steps = find(g, "steps"), *optimizer = find(g, "opt_type"),
-                              *attention = find(g, "attention"), *sft = find(g, "use_sft");
+    const struct tsim_setting *steps = find(g->r, "steps"), *optimizer = find(g->r, "opt_type"),
+                              *attention = find(g->r, "attention"), *sft = find(g->r, "use_sft");
     const char *name = optimizer ? tsim_setting_text(optimizer) : "adamw";
     put_int(g, "training.sequence_length", "max_target_length", 2048);
     if (sft && tsim_setting_flag(g->r, sft))
@@ -470,11 +468,12 @@ static void put_training(struct reading *g) {
 static void put_pipeline(struct reading *g) {
     const int64_t per_stage = tsim_recipe_int(g->r, "num_layers_per_pipeline_stage", 1, 4096, 1),
                   all = g->pipeline * per_stage;
-    const struct tsim_setting *s = find(g, "num_layers_per_pipeline_stage"), *repeats = find(g, "num_pipeline_repeats");
+    const struct tsim_setting *s = find(g->r, "num_layers_per_pipeline_stage"),
+                              *repeats = find(g->r, "num_pipeline_repeats");
     int64_t n = repeats ? tsim_setting_int(g->r, repeats, -1, 4096) : -1;
     if (n < 1 && g->layers > 0)
         n = g->layers % all == 0 ? g->layers / all : 0;
-    tsim_recipe_put_int(g->r, "parallelism.pipeline", find(g, "ici_pipeline_parallelism"), g->pipeline);
+    tsim_recipe_put_int(g->r, "parallelism.pipeline", find(g->r, "ici_pipeline_parallelism"), g->pipeline);
     if (n < 1) {
         tsim_recipe_error(g->r, s, "%lld layers are no multiple of %lld stages of %lld", (long long)g->layers,
                           (long long)g->pipeline, (long long)per_stage);
@@ -483,22 +482,22 @@ static void put_pipeline(struct reading *g) {
     tsim_recipe_put(g->r, "parallelism.schedule", repeats ? repeats : s, NULL, n > 1 ? "interleaved" : "gpipe");
     if (n > 1) {
         tsim_recipe_put_int(g->r, "parallelism.virtual_pipeline", repeats ? repeats : s, n);
-        tsim_recipe_not_modelled(g->r, repeats ? repeats : find(g, "ici_pipeline_parallelism"),
+        tsim_recipe_not_modelled(g->r, repeats ? repeats : find(g->r, "ici_pipeline_parallelism"),
                                  "stages run in a loop of the compiler's, forward and then backward: interleaved here");
     }
 }
 
 static void put_parallelism(struct reading *g) {
     const int64_t ranks = g->world / (g->tensor * g->pipeline);
-    tsim_recipe_put_int(g->r, "parallelism.tensor", find(g, "ici_tensor_parallelism"), g->tensor);
+    tsim_recipe_put_int(g->r, "parallelism.tensor", find(g->r, "ici_tensor_parallelism"), g->tensor);
     if (g->pipeline > 1)
         put_pipeline(g);
     if (g->context > 1)
-        tsim_recipe_put_int(g->r, "parallelism.context", find(g, "ici_context_parallelism"), g->context);
+        tsim_recipe_put_int(g->r, "parallelism.context", find(g->r, "ici_context_parallelism"), g->context);
     if (g->expert > 1)
-        tsim_recipe_put_int(g->r, "parallelism.expert", find(g, "ici_expert_parallelism"), g->expert);
+        tsim_recipe_put_int(g->r, "parallelism.expert", find(g->r, "ici_expert_parallelism"), g->expert);
     bool is_sharded = g->fsdp != 1;
-    tsim_recipe_put(g->r, "parallelism.zero", find(g, "ici_fsdp_parallelism"),
+    tsim_recipe_put(g->r, "parallelism.zero", find(g->r, "ici_fsdp_parallelism"),
                     !is_sharded       ? "replicas alone"
                     : g->pipeline > 1 ? "gathered once a step in a pipeline"
                                       : "fully sharded",
@@ -509,7 +508,7 @@ static void put_parallelism(struct reading *g) {
                      : g->data > 0 && ranks % g->data == 0 ? ranks / g->data
                                                            : ranks;
     if (is_sharded && shards < ranks && shards > 1)
-        tsim_recipe_put_int(g->r, "parallelism.zero_group", find(g, "ici_fsdp_parallelism"), shards);
+        tsim_recipe_put_int(g->r, "parallelism.zero_group", find(g->r, "ici_fsdp_parallelism"), shards);
 }
 
 /* Puts the blocks and tiles of kernels. Blocks that base.yml sets differently are those of Google's recipes in the
@@ -528,7 +527,7 @@ static void put_blocks(struct reading *g) {
                  {"wi_tile_fwd_batch_seq", "software.expert_tiles.rows", 0},
                  {"wi_tile_drhs_batch_seq", "software.expert_tiles.weight_gradient_rows", 0}};
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
-        const struct tsim_setting *s = find(g, SIZES[i].setting);
+        const struct tsim_setting *s = find(g->r, SIZES[i].setting);
         int64_t tokens = s ? tsim_setting_int(g->r, s, 1, INT64_C(1000000000)) : SIZES[i].base;
         if (tokens > 0)
             tsim_recipe_put(g->r, SIZES[i].path, s, s ? NULL : "MaxText's default", "%lld", (long long)tokens);
@@ -538,10 +537,11 @@ static void put_blocks(struct reading *g) {
 /* TPUs are MaxText's default, and nothing but the user says which. */
 static void put_software(struct reading *g) {
     const char *node = tsim_import_override(&g->r->input, "cluster.node");
-    const struct tsim_setting *hardware = find(g, "hardware");
+    const struct tsim_setting *hardware = find(g->r, "hardware");
     bool is_tpu = node && strncmp(node, "tpu", 3) == 0;
     tsim_recipe_put(g->r, "software.extends", NULL, "MaxText", is_tpu ? "maxtext-tpu-2025" : "maxtext-2024");
-    const struct tsim_setting *fused = find(g, "sa_use_fused_bwd_kernel"), *tokamax = find(g, "use_tokamax_splash");
+    const struct tsim_setting *fused = find(g->r, "sa_use_fused_bwd_kernel"),
+                              *tokamax = find(g->r, "use_tokamax_splash");
     if (is_tpu && !(fused && tsim_setting_flag(g->r, fused)) && !(tokamax && tsim_setting_flag(g->r, tokamax)))
         tsim_recipe_put(g->r, "software.splits_attention_backward", fused, fused ? NULL : "MaxText's default", "true");
     if (is_tpu)
@@ -556,7 +556,7 @@ static void put_software(struct reading *g) {
 static void drop_unused(struct tsim_recipe *r) {
     static const char *const DEGREES[] = {"ici_pipeline_parallelism", "dcn_pipeline_parallelism"};
     for (size_t i = 0; i < sizeof DEGREES / sizeof DEGREES[0]; i++) {
-        const struct tsim_setting *s = tsim_recipe_find(r, DEGREES[i]);
+        const struct tsim_setting *s = find(r, DEGREES[i]);
         if (s && !tsim_setting_is(s, "1"))
             return;
     }
@@ -660,17 +660,13 @@ static enum tsim_status read_command(struct tsim_recipe *r) {
                                          {"base_num_heads", "base_num_kv_heads"},
                                          {"scale", "global_parameter_scale"}}; /* of 2023 */
     TSIM_TRY(tsim_command_read(r, &COMMAND));
-    const struct tsim_setting *program = tsim_recipe_find(r, "program");
+    const struct tsim_setting *program = find(r, "program");
     if (program && !strstr(tsim_setting_text(program), "train"))
         tsim_diag_hint(tsim_recipe_error(r, program, "'%.80s' is no program that trains: its settings are elsewhere",
                                          tsim_setting_text(program)),
                        "the line that starts MaxText.train, or a log of it with its 'Config param' lines");
-    for (size_t i = 0; i < sizeof OLD / sizeof OLD[0]; i++) {
-        const struct tsim_setting *s = tsim_recipe_find(r, OLD[i][0]);
-        if (s && !tsim_recipe_find(r, OLD[i][1]))
-            tsim_recipe_add(r, s->name, OLD[i][1], s->value);
-    }
-    const struct tsim_setting *config = tsim_recipe_find(r, "config");
+    add_renamed(r, OLD, sizeof OLD / sizeof OLD[0], true);
+    const struct tsim_setting *config = find(r, "config");
     const char *text = config ? tsim_setting_text(config) : "", *slash = strrchr(text, '/');
     if (config && strcmp(slash ? slash + 1 : text, "base.yml") != 0)
         tsim_diag_hint(tsim_recipe_error(r, config, "'%.80s' is another file, whose settings are unknown here", text),

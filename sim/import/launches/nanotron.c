@@ -2,6 +2,7 @@
  * optimizer, the parallelism and the tokens of a step. Settings are read under Megatron's names. */
 #include "config/text/document.h"
 #include "import/launches/gpt.h"
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"
 
@@ -36,22 +37,17 @@ static const struct tsim_setting_class CLASSES[] = {
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
-static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
-    tsim_recipe_add(r, from ? from->name : "nanotron's default", key,
-                    tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
-}
-
 static void add_int(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, int64_t value) {
     add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
 }
 
 /* The layers are Llama's, or Qwen2's, which have biases if attention_bias says so. */
 static void add_model(struct tsim_recipe *r) {
-    const struct tsim_setting *tied = tsim_recipe_find(r, "model.model_config.tie_word_embeddings"),
-                              *bias = tsim_recipe_find(r, "model.model_config.attention_bias"),
-                              *activation = tsim_recipe_find(r, "model.model_config.hidden_act"),
-                              *rows = tsim_recipe_find(r, "model.model_config.vocab_size"),
-                              *unit = tsim_recipe_find(r, "model.make_vocab_size_divisible_by");
+    const struct tsim_setting *tied = find(r, "model.model_config.tie_word_embeddings"),
+                              *bias = find(r, "model.model_config.attention_bias"),
+                              *activation = find(r, "model.model_config.hidden_act"),
+                              *rows = find(r, "model.model_config.vocab_size"),
+                              *unit = find(r, "model.make_vocab_size_divisible_by");
     if (activation && !tsim_setting_is(activation, "silu"))
         tsim_recipe_refuse(r, activation, "'%.40s' is not silu, whose blocks are gated", tsim_setting_text(activation));
     add(r, activation, "swiglu", "true");
@@ -60,15 +56,15 @@ static void add_model(struct tsim_recipe *r) {
     add(r, NULL, "disable_bias_linear", "true");
     add(r, NULL, "hidden_dropout", "0");
     add(r, NULL, "attention_dropout", "0");
-    const struct tsim_setting *window = tsim_recipe_find(r, "model.model_config.sliding_window_size");
-    if (window && tsim_recipe_find(r, "model.model_config.is_qwen2_config"))
-        tsim_recipe_add(r, window->name, "sliding_window", window->value);
+    const struct tsim_setting *window = find(r, "model.model_config.sliding_window_size");
+    if (window && find(r, "model.model_config.is_qwen2_config"))
+        add_as(r, window, "sliding_window");
     if (bias && tsim_setting_flag(r, bias))
         add(r, bias, "add_qkv_bias", "true");
     if (!tied || !tsim_setting_flag(r, tied))
         add(r, tied, "untie_embeddings_and_output_weights", "true");
-    if (tsim_recipe_find(r, "model.model_config.num_key_value_heads"))
-        add(r, tsim_recipe_find(r, "model.model_config.num_key_value_heads"), "group_query_attention", "true");
+    if (find(r, "model.model_config.num_key_value_heads"))
+        add(r, find(r, "model.model_config.num_key_value_heads"), "group_query_attention", "true");
     if (rows) { /* padded to whole tensor ranks, too */
         int64_t n = tsim_setting_int(r, rows, 1, 1000000000),
                 tensor = tsim_recipe_int(r, "parallelism.tp", 1, 100000, 1),
@@ -83,26 +79,24 @@ static void add_experts(struct tsim_recipe *r) {
                                            {"top_k", "moe_router_topk"},
                                            {"moe_intermediate_size", "moe_ffn_hidden_size"},
                                            {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"}};
-    if (!tsim_recipe_find(r, "model.model_config.moe_config.num_experts"))
+    if (!find(r, "model.model_config.moe_config.num_experts"))
         return;
-    const struct tsim_setting *shares = tsim_recipe_find(r, "model.model_config.moe_config.enable_shared_expert"),
-                              *ranks = tsim_recipe_find(r, "parallelism.expert_parallel_size");
+    const struct tsim_setting *shares = find(r, "model.model_config.moe_config.enable_shared_expert"),
+                              *ranks = find(r, "parallelism.expert_parallel_size");
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         const struct tsim_setting *s =
-            tsim_recipe_find(r, tsim_arena_printf(r->arena, "model.model_config.moe_config.%s", NAMES[i][0]));
+            find(r, tsim_arena_printf(r->arena, "model.model_config.moe_config.%s", NAMES[i][0]));
         if (s && (i < 3 || (shares && tsim_setting_flag(r, shares))))
-            tsim_recipe_add(r, s->name, NAMES[i][1], s->value);
+            add_as(r, s, NAMES[i][1]);
     }
-    if (ranks)
-        tsim_recipe_add(r, ranks->name, "expert_model_parallel_size", ranks->value);
+    add_as(r, ranks, "expert_model_parallel_size");
     add(r, NULL, "moe_token_dispatcher_type", "alltoall");
     add(r, NULL, "moe_grouped_gemm", "true");
 }
 
 static void add_world(struct tsim_recipe *r) {
-    const struct tsim_setting *dp = tsim_recipe_find(r, "parallelism.dp"),
-                              *micro = tsim_recipe_find(r, "tokens.micro_batch_size"),
-                              *steps = tsim_recipe_find(r, "tokens.batch_accumulation_per_replica");
+    const struct tsim_setting *dp = find(r, "parallelism.dp"), *micro = find(r, "tokens.micro_batch_size"),
+                              *steps = find(r, "tokens.batch_accumulation_per_replica");
     const int64_t replicas = tsim_recipe_int(r, "parallelism.dp", 1, 1000000, 1),
                   ranks = replicas * tsim_recipe_int(r, "parallelism.tp", 1, 100000, 1) *
                           tsim_recipe_int(r, "parallelism.pp", 1, 100000, 1) *
@@ -119,8 +113,7 @@ static void add_world(struct tsim_recipe *r) {
 }
 
 static void add_precision(struct tsim_recipe *r) {
-    const struct tsim_setting *type = tsim_recipe_find(r, "model.dtype"),
-                              *sums = tsim_recipe_find(r, "optimizer.accumulate_grad_in_fp32");
+    const struct tsim_setting *type = find(r, "model.dtype"), *sums = find(r, "optimizer.accumulate_grad_in_fp32");
     if (!type || tsim_setting_is(type, "bfloat16"))
         add(r, type, "bf16", "true");
     else if (tsim_setting_is(type, "float16"))
@@ -144,14 +137,9 @@ static void build(struct tsim_recipe *r) {
                                            {"parallelism.pp", "pipeline_model_parallel_size"},
                                            {"parallelism.context_parallel_size", "context_parallel_size"}};
     struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "nanotron-2025"};
-    const struct tsim_setting *mode = tsim_recipe_find(r, "parallelism.tp_mode"),
-                              *stage = tsim_recipe_find(r, "optimizer.zero_stage"),
-                              *engine = tsim_recipe_find(r, "parallelism.pp_engine"),
-                              *all = tsim_recipe_find(r, "parallelism.recompute_layer");
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (tsim_recipe_find(r, NAMES[i][0]))
-            tsim_recipe_add(r, tsim_recipe_find(r, NAMES[i][0])->name, NAMES[i][1],
-                            tsim_recipe_find(r, NAMES[i][0])->value);
+    const struct tsim_setting *mode = find(r, "parallelism.tp_mode"), *stage = find(r, "optimizer.zero_stage"),
+                              *engine = find(r, "parallelism.pp_engine"), *all = find(r, "parallelism.recompute_layer");
+    add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], false);
     add_model(r);
     add_experts(r);
     add_world(r);
@@ -165,7 +153,7 @@ static void build(struct tsim_recipe *r) {
     if (tsim_setting_is(engine, "afab") && gpt.pipeline > 1)
         tsim_recipe_put(r, "parallelism.schedule", engine, NULL, "gpipe");
     if (gpt.pipeline > 1 && gpt.layers % gpt.pipeline != 0) /* blocks go to stages by what they cost */
-        tsim_recipe_put(r, "parallelism.layers_per_stage", tsim_recipe_find(r, "parallelism.pp"), NULL, "balance");
+        tsim_recipe_put(r, "parallelism.layers_per_stage", find(r, "parallelism.pp"), NULL, "balance");
 }
 
 enum tsim_status tsim_import_nanotron(struct tsim_arena *arena, const struct tsim_import_input *input,

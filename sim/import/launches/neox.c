@@ -1,3 +1,4 @@
+#include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 
 #include "config/text/document.h"
@@ -81,11 +82,6 @@ struct reading {
     struct tsim_recipe *r;
 };
 
-static void add(struct reading *g, const struct tsim_setting *from, const char *key, const char *text) {
-    const char *name = from ? from->name : key;
-    tsim_recipe_add(g->r, name, key, tsim_value_new_scalar(g->r->arena, from ? from->value : &g->r->at_top, text));
-}
-
 /* "num-layers" and "num_layers" are one setting. */
 static void add_leaf(void *context, const char *path, const struct tsim_value *value) {
     struct reading *g = context;
@@ -93,15 +89,6 @@ static void add_leaf(void *context, const char *path, const struct tsim_value *v
     for (char *c = key; *c; c++)
         *c = *c == '-' ? '_' : *c;
     tsim_recipe_add(g->r, path, strcmp(key, "precision") == 0 ? PRECISION : key, value);
-}
-
-static const struct tsim_setting *find(struct reading *g, const char *key) {
-    return tsim_recipe_find(g->r, key);
-}
-
-static bool is_on(struct reading *g, const char *key) {
-    const struct tsim_setting *s = find(g, key);
-    return s && tsim_setting_flag(g->r, s);
 }
 
 /* ---- names ---- */
@@ -120,21 +107,20 @@ static void rename_settings(struct reading *g) {
                                            {"fp16.loss_scale_window", "loss_scale_window"},
                                            {"fp16.hysteresis", "hysteresis"}};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        const struct tsim_setting *s = find(g, NAMES[i][0]);
+        const struct tsim_setting *s = find(g->r, NAMES[i][0]);
         if (s && i == 0 && tsim_setting_is(s, "0")) /* no pipeline: not even DeepSpeed's */
             continue;
-        if (s)
-            tsim_recipe_add(g->r, s->name, NAMES[i][1], s->value);
+        add_as(g->r, s, NAMES[i][1]);
     }
 }
 
 /* ---- the model ---- */
 
 static void add_norm(struct reading *g) {
-    const struct tsim_setting *s = find(g, "norm");
+    const struct tsim_setting *s = find(g->r, "norm");
     const char *text = s ? tsim_setting_text(s) : "layernorm";
     if (strcmp(text, "rmsnorm") == 0 || strcmp(text, "te_rmsnorm") == 0)
-        add(g, s, "normalization", "RMSNorm");
+        add(g->r, s, "normalization", "RMSNorm");
     else if (s && strcmp(text, "layernorm") != 0 && strcmp(text, "te_layernorm") != 0)
         tsim_recipe_refuse(g->r, s, "'%.40s' is neither layernorm nor rmsnorm", text);
 }
@@ -142,10 +128,10 @@ static void add_norm(struct reading *g) {
 static void add_positions(struct reading *g) {
     static const char *const KINDS[][2] = {
         {"learned", "learned_absolute"}, {"rotary", "rope"}, {"alibi", "alibi"}, {"none", "none"}};
-    const struct tsim_setting *s = find(g, "pos_emb");
+    const struct tsim_setting *s = find(g->r, "pos_emb");
     for (size_t i = 0; s && i < sizeof KINDS / sizeof KINDS[0]; i++)
         if (tsim_setting_is(s, KINDS[i][0])) {
-            add(g, s, "position_embedding_type", KINDS[i][1]);
+            add(g->r, s, "position_embedding_type", KINDS[i][1]);
             return;
         }
     if (s)
@@ -156,9 +142,9 @@ static void add_positions(struct reading *g) {
  * halves; those of mlp_type llama, and gated of Stability AI's fork, two thirds of 4 x hidden_size
  * (megatron/model/transformer.py: ParallelMLP, LLaMAParallelMLP). */
 static void add_feed_forward(struct reading *g) {
-    const struct tsim_setting *activation = find(g, "activation"), *type = find(g, "mlp_type"),
-                              *given = find(g, "intermediate_size"), *multiple = find(g, "mlp_multiple_of"),
-                              *factor = find(g, "expansion_factor");
+    const struct tsim_setting *activation = find(g->r, "activation"), *type = find(g->r, "mlp_type"),
+                              *given = find(g->r, "intermediate_size"), *multiple = find(g->r, "mlp_multiple_of"),
+                              *factor = find(g->r, "expansion_factor");
     const bool is_llama = tsim_setting_is(type, "llama") || tsim_setting_is(type, "gated"),
                is_gated = activation && strstr(tsim_setting_text(activation), "glu");
     const int64_t hidden = tsim_recipe_int(g->r, "hidden_size", 1, 10000000, 1),
@@ -176,64 +162,55 @@ static void add_feed_forward(struct reading *g) {
     else if (is_gated && !is_llama)
         width = (width * 2 / 3 + 2 * unit - 1) / (2 * unit) * unit;
     if (is_gated || is_llama)
-        add(g, is_llama ? type : activation, "swiglu", "true");
-    add(g, given ? given : type, "ffn_hidden_size", tsim_arena_printf(g->r->arena, "%lld", (long long)width));
+        add(g->r, is_llama ? type : activation, "swiglu", "true");
+    add(g->r, given ? given : type, "ffn_hidden_size", tsim_arena_printf(g->r->arena, "%lld", (long long)width));
 }
 
 static void add_vocabulary(struct reading *g) {
-    const struct tsim_setting *type = find(g, "tokenizer_type"), *file = find(g, "vocab_file");
+    const struct tsim_setting *type = find(g->r, "tokenizer_type"), *file = find(g->r, "vocab_file");
     const bool is_own = file && strstr(tsim_setting_text(file), "20B_tokenizer");
-    if (find(g, "vocab_size") || find(g, "padded_vocab_size"))
+    if (find(g->r, "vocab_size") || find(g->r, "padded_vocab_size"))
         return;
     if (is_own) /* the Pile's has 50,277 tokens */
-        add(g, file, "vocab_size", "50277");
+        add(g->r, file, "vocab_size", "50277");
     else if (!type || tsim_setting_is(type, "GPT2BPETokenizer"))
-        add(g, type, "vocab_size", "50257");
+        add(g->r, type, "vocab_size", "50257");
 }
 
 /* ---- the rest ---- */
 
-/* Returns whether a list has the word. [[["flash"], 24]] lists kinds of attention and the number of layers of each. */
-static bool lists(const struct tsim_value *value, const char *word) {
-    if (value->kind == TSIM_VALUE_SCALAR)
-        return strcmp(value->text, word) == 0;
-    for (size_t i = 0; value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
-        if (lists(value->items[i], word))
-            return true;
-    return false;
-}
-
+/* [[["flash"], 24]] lists kinds of attention and the number of layers of each. */
 static void add_attention(struct reading *g) {
     static const char *const OTHERS[] = {
         "local", "sparse_variable", "sparse_fixed",   "bigbird", "bslongformer", "gmlp", "amlp",
         "rwkv",  "mamba",           "fastfeedforward"};
-    const struct tsim_setting *s = find(g, "attention_config");
+    const struct tsim_setting *s = find(g->r, "attention_config");
     for (size_t i = 0; s && i < sizeof OTHERS / sizeof OTHERS[0]; i++)
-        if (lists(s->value, OTHERS[i])) {
+        if (tsim_setting_lists(s, OTHERS[i])) {
             tsim_recipe_refuse(g->r, s, OTHER_LAYERS);
             return;
         }
-    if (s && lists(s->value, "flash"))
-        add(g, s, "use_flash_attn", "true");
+    if (s && tsim_setting_lists(s, "flash"))
+        add(g->r, s, "use_flash_attn", "true");
 }
 
 /* Older files say bfloat16 by fp16.type. */
 static void add_precision(struct reading *g) {
-    const struct tsim_setting *word = find(g, PRECISION), *type = find(g, "fp16.type");
+    const struct tsim_setting *word = find(g->r, PRECISION), *type = find(g->r, "fp16.type");
     const bool says_bf16 =
-        tsim_setting_is(word, "bfloat16") || tsim_setting_is(type, "bfloat16") || is_on(g, "bf16.enabled");
+        tsim_setting_is(word, "bfloat16") || tsim_setting_is(type, "bfloat16") || is_on(g->r, "bf16.enabled");
     if (says_bf16)
-        add(g, word ? word : type, "bf16", "true");
-    else if (is_on(g, "fp16.enabled") || tsim_setting_is(word, "fp16"))
-        add(g, find(g, "fp16.enabled"), "fp16", "true");
+        add(g->r, word ? word : type, "bf16", "true");
+    else if (is_on(g->r, "fp16.enabled") || tsim_setting_is(word, "fp16"))
+        add(g->r, find(g->r, "fp16.enabled"), "fp16", "true");
 }
 
 static void add_ranks(struct reading *g, const struct tsim_setting *from, int64_t ranks) {
     const int64_t per_node = ranks < 8 ? ranks : 8;
     if (ranks < 1 || ranks % per_node != 0 || ranks > 1000000)
         return;
-    add(g, from, "nnodes", tsim_arena_printf(g->r->arena, "%lld", (long long)(ranks / per_node)));
-    add(g, from, "nproc_per_node", tsim_arena_printf(g->r->arena, "%lld", (long long)per_node));
+    add(g->r, from, "nnodes", tsim_arena_printf(g->r->arena, "%lld", (long long)(ranks / per_node)));
+    add(g->r, from, "nproc_per_node", tsim_arena_printf(g->r->arena, "%lld", (long long)per_node));
 }
 
 /* Adds the machine in comments of published models' files: "(trained on 256 gpus)", "(assuming 96 GPUs)". */
@@ -256,12 +233,12 @@ static void add_preset(struct reading *g) {
 
 /* The number of accelerators follows from the three sizes of the batch, if all are given. */
 static void add_world(struct reading *g) {
-    const struct tsim_setting *all = find(g, "train_batch_size"), *micro = find(g, "micro_batch_size"),
-                              *steps = find(g, "gradient_accumulation_steps");
+    const struct tsim_setting *all = find(g->r, "train_batch_size"), *micro = find(g->r, "micro_batch_size"),
+                              *steps = find(g->r, "gradient_accumulation_steps");
     if (all)
-        add(g, all, "global_batch_size", tsim_setting_text(all));
+        add(g->r, all, "global_batch_size", tsim_setting_text(all));
     if (!micro)
-        add(g, NULL, "micro_batch_size", "1");
+        add(g->r, NULL, "micro_batch_size", "1");
     if (!all || !micro || !steps) {
         add_preset(g);
         return;
@@ -278,31 +255,31 @@ static void add_defaults(struct reading *g) {
     static const char *const DEFAULTS[][2] = {
         {"hidden_dropout", "0"}, {"attention_dropout", "0"}, {"deepspeed", "true"}};
     for (size_t i = 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
-        if (!find(g, DEFAULTS[i][0]))
-            add(g, NULL, DEFAULTS[i][0], DEFAULTS[i][1]);
-    const struct tsim_setting *biases = find(g, "use_bias_in_attn_linear"),
-                              *offload = find(g, "zero_optimization.cpu_offload"),
-                              *device = find(g, "zero_optimization.offload_optimizer.device");
-    if ((biases && !tsim_setting_flag(g->r, biases)) || tsim_setting_is(find(g, "mlp_type"), "llama"))
-        add(g, biases, "disable_bias_linear", "true");
+        if (!find(g->r, DEFAULTS[i][0]))
+            add(g->r, NULL, DEFAULTS[i][0], DEFAULTS[i][1]);
+    const struct tsim_setting *biases = find(g->r, "use_bias_in_attn_linear"),
+                              *offload = find(g->r, "zero_optimization.cpu_offload"),
+                              *device = find(g->r, "zero_optimization.offload_optimizer.device");
+    if ((biases && !tsim_setting_flag(g->r, biases)) || tsim_setting_is(find(g->r, "mlp_type"), "llama"))
+        add(g->r, biases, "disable_bias_linear", "true");
     if (offload && tsim_setting_flag(g->r, offload))
-        add(g, offload, "optimizer_cpu_offload", "true");
+        add(g->r, offload, "optimizer_cpu_offload", "true");
     else if (tsim_setting_is(device, "cpu"))
-        add(g, device, "optimizer_cpu_offload", "true");
+        add(g->r, device, "optimizer_cpu_offload", "true");
 }
 
 /* Puts attention and feed-forward block side by side, with a norm each unless they share it. */
 static void put_parallel_block(struct reading *g) {
-    const struct tsim_setting *s = find(g, "gpt_j_residual");
+    const struct tsim_setting *s = find(g->r, "gpt_j_residual");
     if (!s || !tsim_setting_flag(g->r, s))
         return;
     tsim_recipe_put(g->r, "model.parallel_block", s, NULL, "true");
-    tsim_recipe_put(g->r, "model.parallel_norms", s, NULL, is_on(g, "gpt_j_tied") ? "false" : "true");
+    tsim_recipe_put(g->r, "model.parallel_norms", s, NULL, is_on(g->r, "gpt_j_tied") ? "false" : "true");
 }
 
 /* DeepSpeed's own pipelines reduce behind the last pass, whatever overlap_comm says. */
 static void put_overlap(struct reading *g, const struct tsim_gpt *gpt) {
-    const struct tsim_setting *s = find(g, "zero_optimization.overlap_comm");
+    const struct tsim_setting *s = find(g->r, "zero_optimization.overlap_comm");
     if (s && gpt->pipeline == 1)
         tsim_recipe_put(g->r, "parallelism.overlap.gradients", s, NULL, tsim_setting_flag(g->r, s) ? "true" : "false");
 }
@@ -320,7 +297,7 @@ enum tsim_status tsim_import_neox(struct tsim_arena *arena, const struct tsim_im
         rename_settings(&g);
         add_norm(&g);
         add_positions(&g);
-        if (find(&g, "hidden_size"))
+        if (find(g.r, "hidden_size"))
             add_feed_forward(&g);
         add_vocabulary(&g);
         add_attention(&g);

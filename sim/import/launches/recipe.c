@@ -259,6 +259,24 @@ static bool is_lost(struct tsim_recipe *r, const struct tsim_setting *s) {
     return s->lost != NULL;
 }
 
+static bool value_lists(const struct tsim_value *value, const char *word) {
+    for (size_t i = 0; value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
+        if (value_lists(value->items[i], word))
+            return true;
+    const char *text = value->kind == TSIM_VALUE_SCALAR ? value->text : "";
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        const size_t length = strcspn(text, " ");
+        if (length == strlen(word) && memcmp(text, word, length) == 0)
+            return true;
+        text += length;
+    }
+    return false;
+}
+
+bool tsim_setting_lists(const struct tsim_setting *s, const char *word) {
+    return s && value_lists(s->value, word);
+}
+
 int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, int64_t least, int64_t most) {
     int64_t value;
     if (tsim_setting_parse_int(tsim_setting_text(s), &value) && value >= least && value <= most)
@@ -486,6 +504,8 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
         note_no_effect(r, s, "off");
     else if (r->has_others && !r->lists_all && !class && tsim_may_be_batch(s->key))
         tsim_recipe_refuse(r, s, "this may say how many samples a step has, by its name, and tsim does not know it");
+    else if (r->has_others && !r->lists_all && !class && tsim_may_be_layers(s->key))
+        tsim_recipe_refuse(r, s, "this may change which layers are computed, by its name, and tsim does not know it");
     else if ((r->lists_all || r->has_others) && !class)
         note_unknown(r, s);
     else if (r->lists_all && class->why && !is_switched_on(s->value))

@@ -94,6 +94,9 @@ struct tsim_setting *tsim_recipe_find_any(struct tsim_recipe *r, const char *con
 const char *tsim_setting_text(const struct tsim_setting *s);
 /* Returns whether the setting exists and has just this value. */
 bool tsim_setting_is(const struct tsim_setting *s, const char *text);
+/* Returns whether the word is in a text with blanks between its words ("full_shard auto_wrap"), or in a list of words
+ * or of lists. False without a setting. */
+bool tsim_setting_lists(const struct tsim_setting *s, const char *word);
 int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, int64_t least, int64_t most);
 /* Parses digits with the underscores that Python allows between them, or 5e8. */
 bool tsim_setting_parse_int(const char *text, int64_t *value);

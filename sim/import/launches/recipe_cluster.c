@@ -125,10 +125,18 @@ static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_set
     return is_known ? node->accelerators : 8;
 }
 
-/* Unless the recipe says otherwise, a node is taken to have eight, or fewer if fewer are needed or given. */
+/* Unless the recipe says otherwise, a node is taken to have eight, or fewer if fewer are needed or given: four, or as
+ * many as divide what the plan needs. */
 static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) {
     int64_t each = least_world < 8 && !has_nodes ? least_world : 8;
-    return each < of_node ? each : of_node;
+    each = each < of_node ? each : of_node;
+    if (has_nodes || least_world % each == 0)
+        return each;
+    if (each > 4 && least_world % 4 == 0)
+        return 4;
+    while (least_world % each != 0)
+        each--;
+    return each;
 }
 
 /* Writes as many accelerators as --gpus says, or as hold the model; returns 0 after a mistake. */

@@ -400,15 +400,6 @@ static void put_recompute(struct reading *g) {
         tsim_recipe_error(g->r, mode, "'%.40s' is not one of none, selective, full", text);
 }
 
-/* Returns whether the word is the scalar, or an item of the list. */
-static bool lists(const struct tsim_setting *s, const char *word) {
-    const struct tsim_value *value = s->value;
-    bool has = tsim_value_is_text(value, word);
-    for (size_t i = 0; value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
-        has |= tsim_value_is_text(value->items[i], word);
-    return has;
-}
-
 /* Returns whether the model has a converter with this part of its name: "float8", "quantize.linear.mx". */
 static bool has_converter(const struct tsim_setting *s, const char *word) {
     size_t n = s && s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : s ? 1 : 0;
@@ -507,16 +498,16 @@ static void put_software(struct reading *g) {
     static const char *const COMPILE[] = {"compile.enable", "training.compile", NULL};
     const struct tsim_setting *compile = tsim_recipe_find_any(g->r, COMPILE),
                               *parts = tsim_recipe_find(g->r, "compile.components");
-    bool is_compiled = is_on(g, compile), has_model = is_compiled && (!parts || lists(parts, "model"));
+    bool is_compiled = is_on(g, compile), has_model = is_compiled && (!parts || tsim_setting_lists(parts, "model"));
     tsim_recipe_put(g->r, "software.extends", NULL, "torchtitan", "torchtitan-2024");
     tsim_recipe_put(g->r, "software.fusion", is_compiled && !has_model ? parts : compile,
                     is_compiled && !has_model ? "without the model"
                     : compile                 ? NULL
                                               : "torchtitan's default",
                     has_model ? "compile" : "none");
-    if (is_compiled && !has_model && lists(parts, "loss"))
+    if (is_compiled && !has_model && tsim_setting_lists(parts, "loss"))
         tsim_recipe_not_modelled(g->r, parts, "not modelled: the loss alone is compiled; nothing is fused here");
-    if (has_model && parts && !lists(parts, "loss"))
+    if (has_model && parts && !tsim_setting_lists(parts, "loss"))
         tsim_recipe_not_modelled(g->r, parts, "not modelled: the model alone is compiled; the loss is, too, here");
 }
 
