@@ -66,7 +66,7 @@ static const struct tsim_key CHECKPOINT_KEYS[] = {
     {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(checkpoint_network), .words = tsim_storage_networks, .default_text = "own",
      .help = "network that leads to the storage: own; or nics: writing under training shares the NICs with the steps"},
     {.key = "memory", .kind = TSIM_KEY_BOOL, .offset = AT(checkpoint_memory), .default_text = "false",
-     .help = "async: failures that take no node go back to the copy in host memory"},
+     .help = "async: after failures in which no node is lost, the job restarts from the copy in host memory"},
     {.key = "local", .kind = TSIM_KEY_CUSTOM, .offset = AT(local), .read = read_local, .write = write_local, .described_by = &LOCAL,
      .help = "a tier in the hosts' memory with an interval of its own; interval is then the storage's"},
 };
@@ -74,15 +74,15 @@ TSIM_TABLE(CHECKPOINT, CHECKPOINT_KEYS, false);
 
 static const struct tsim_key EVALUATION_KEYS[] = {
     {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
-     .read = read_interval, .write = write_interval, .help = "training between two of them: a time, or a number of steps"},
+     .read = read_interval, .write = write_interval, .help = "training between two evaluations: a time, or a number of steps"},
     {.key = "every", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
      .read = read_interval, .help = "another word for interval"},
     {.key = "time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = offsetof(struct tsim_evaluation_spec, time_s),
-     .default_text = "0 s", .max = TSIM_YEAR_S, .is_omitted_when_zero = true, .help = "time that training waits for one; 0: none"},
+     .default_text = "0 s", .max = TSIM_YEAR_S, .is_omitted_when_zero = true, .help = "time that training waits for one evaluation; 0: none"},
     {.key = "samples", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, samples),
      .is_positive = true, .is_omitted_when_zero = true, .help = "samples of one evaluation on the whole cluster; its time is that of their forward passes, simulated"},
     {.key = "steps", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, steps),
-     .is_positive = true, .is_omitted_when_zero = true, .help = "length of one in global batches, in place of samples"},
+     .is_positive = true, .is_omitted_when_zero = true, .help = "length of one evaluation in global batches, in place of samples"},
 };
 const struct tsim_table tsim_evaluation_table = {EVALUATION_KEYS, sizeof EVALUATION_KEYS / sizeof EVALUATION_KEYS[0], false};
 static const struct tsim_key MAINTENANCE_KEYS[] = {
@@ -92,7 +92,7 @@ static const struct tsim_key MAINTENANCE_KEYS[] = {
 TSIM_TABLE(MAINTENANCE, MAINTENANCE_KEYS, false);
 
 static const struct tsim_key STRAGGLER_KEYS[] = {
-    MTBF_KEY("mtbf", straggler_mtbf_s, "0 h", "mean time until a node turns slow without failing; 0: never"),
+    MTBF_KEY("mtbf", straggler_mtbf_s, "0 h", "mean time until a node becomes slow without failing; 0: never"),
     {.key = "slowdown", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(straggler_slowdown),
      .default_text = "1.2", .is_positive = true, .min = 1, .max = 1000, .help = "how many times as long every step takes until the node is found"},
     TIME_KEY("detection", straggler_detection_s, "12 h", "time until the node is found; it is replaced after a checkpoint"),
@@ -125,11 +125,11 @@ static const struct tsim_key RELIABILITY_KEYS[] = {
      .help = "times between failures of one component"},
     {.key = "shape", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(shape), .default_text = "1",
      .is_positive = true, .min = 0.1, .max = 10, .help = "shape of the Weibull distribution of hardware failures; 1: a constant rate; below 1: infant mortality"},
-    TIME_WITHIN("age", age_s, "0 s", "age of the hardware when the run begins, where shape is not 1", 0, 100 * TSIM_YEAR_S),
+    TIME_WITHIN("age", age_s, "0 s", "age of the hardware when the run begins; it matters only if shape is not 1", 0, 100 * TSIM_YEAR_S),
     {.key = "checkpoint", .kind = TSIM_KEY_MAPPING, .table = &CHECKPOINT, .help = "when and how state is saved"},
-    TIME_KEY("detection", detection_s, "0 s", "time until a failure is noticed, where restart does not contain it"),
-    TIME_KEY("restart", restart_s, "7 min", "time from there to the first step: detection 1, scheduling 1, loading 3, warm-up 2"),
-    TIME_KEY("warmup", warmup_s, "0 s", "time lost to slow first steps, where restart does not contain it"),
+    TIME_KEY("detection", detection_s, "0 s", "time until a failure is noticed, unless restart includes it"),
+    TIME_KEY("restart", restart_s, "7 min", "time from the failure to the first step; the default is detection 1, scheduling 1, loading 3 and warm-up 2 minutes"),
+    TIME_KEY("warmup", warmup_s, "0 s", "time lost to slow first steps, unless restart includes it"),
     TIME_KEY("repair", repair_s, "30 min", "mean time until a failed node is back"),
     {.key = "repair_power", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(repair_power_frac),
      .default_text = "1", .max = 1, .help = "power of a node in repair over that of an idle one; 0: it is switched off"},
@@ -138,7 +138,7 @@ static const struct tsim_key RELIABILITY_KEYS[] = {
     {.key = "elastic", .kind = TSIM_KEY_BOOL, .offset = AT(elastic), .default_text = "false",
      .help = "without a spare, go on with fewer replicas"},
     {.key = "maintenance", .kind = TSIM_KEY_MAPPING, .table = &MAINTENANCE, .help = "planned stops"},
-    {.key = "stragglers", .kind = TSIM_KEY_MAPPING, .table = &STRAGGLERS, .help = "nodes that turn slow silently"},
+    {.key = "stragglers", .kind = TSIM_KEY_MAPPING, .table = &STRAGGLERS, .help = "nodes that become slow without failing"},
     {.key = "preemption", .kind = TSIM_KEY_MAPPING, .table = &PREEMPTION, .help = "how spot instances are taken away"},
     {.key = "replications", .kind = TSIM_KEY_INT, .offset = AT(replications), .max = 100000, .default_text = "200",
      .is_positive = true, .help = "runs simulated, each with its own failures"},

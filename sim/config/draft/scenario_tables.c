@@ -387,7 +387,7 @@ static const struct tsim_key CLUSTER_KEYS[] = {
     {CUSTOM_KEY("degraded", tsim_degraded_read, tsim_degraded_write, "links that are slower than their kind: a list"),
      .described_by = &tsim_degraded_table},
     {CUSTOM_KEY("background", tsim_background_read, tsim_background_write,
-                "foreign traffic on the NICs (another job, a checkpoint): a list"),
+                "other traffic on the NICs (of another job, of a checkpoint): a list"),
      .described_by = &tsim_background_table},
 };
 TSIM_TABLE(CLUSTER, CLUSTER_KEYS, false);
@@ -434,7 +434,7 @@ static const struct tsim_key ADAPTER_KEYS[] = {
     {INT_KEY("rank", scenario.training.adapter.rank, 1e5, "rank of the adapters' matrices; default: 16"), .is_omitted_when_zero = true},
     {.key = "targets", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.adapter.targets), .words = TARGETS,
      .is_omitted_when_zero = true,
-     .help = "products that have one: a list of qkv (one for all three), query, key, value, output, gate-up (one for both), gate, up, down; "
+     .help = "products that have an adapter: a list of qkv (one for all three), query, key, value, output, gate-up (one for both), gate, up, down; "
              "default: [qkv, output, gate-up, down]"},
     {.key = "base_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.base_precision),
      .words = BASE_PRECISIONS, .is_omitted_when_zero = true,
@@ -466,7 +466,7 @@ static const struct tsim_key LOSS_SCALING_KEYS[] = {
              "steps without overflow after which the scale grows; default in fp16: 2000"),
      .is_positive = true, .is_omitted_when_zero = true},
     {INT_KEY("skipped", scenario.training.loss_scaling.skipped, 1e6,
-             "steps that overflow before it is lowered again; default in fp16: 1"),
+             "steps that overflow before the scale is lowered again; default in fp16: 1"),
      .is_positive = true, .is_omitted_when_zero = true},
 };
 TSIM_TABLE(LOSS_SCALING, LOSS_SCALING_KEYS, false);
@@ -477,7 +477,7 @@ TSIM_TABLE(LOSS_SCALING, LOSS_SCALING_KEYS, false);
 static const struct tsim_key RAMP_KEYS[] = {
     RAMP_KEY(from, "samples of a step at the beginning"),
     RAMP_KEY(increment, "samples by which it grows, until it is global_batch_size"),
-    RAMP_KEY(samples, "samples of the run until it is"),
+    RAMP_KEY(samples, "samples of the run until the batch is the whole one"),
 };
 TSIM_TABLE(RAMP, RAMP_KEYS, false);
 
@@ -513,13 +513,13 @@ TSIM_TABLE(GENERATION, GENERATION_KEYS, false);
 static const struct tsim_key TRAINING_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.kind), .words = TRAINING_KINDS,
      .default_text = "pretrain", .is_omitted_when_zero = true,
-     .help = "sft: supervised fine-tuning, whose samples may have lengths; dpo: pairs, two samples each, that a reference scores, too; "
+     .help = "sft: supervised fine-tuning, whose samples may differ in length; dpo: pairs, two samples each, that a reference scores, too; "
              "grpo, ppo: the policy generates what it is trained on; distill: a teacher passes over the batch before each step"},
     {CUSTOM_KEY("teacher", read_teacher, write_teacher, "id, path or mapping: the model that distill learns from")},
     {.key = "scoring", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.scoring), .words = SCORERS, .is_omitted_when_zero = true,
      .help = "models that score the samples of dpo, grpo or ppo, each as large as the policy: a list of policy, reference, reward, critic "
              "(which ppo alone has, and trains as well); default: [reference], [policy, reference], all four"},
-    {SECTION_KEY("lengths", &LENGTHS, "lengths of the samples, if they differ: {mean, cv, batching}"), .is_omitted_when_zero = true},
+    {SECTION_KEY("lengths", &LENGTHS, "lengths of samples that differ in length: {mean, cv, batching}"), .is_omitted_when_zero = true},
     {INT_KEY("sequence_length", scenario.training.sequence_length, 1e9,
              "tokens per sample; default: 4096, or the rows of a shorter learned position table"), .is_positive = true},
     {INT_KEY("decoder_sequence_length", scenario.training.decoder_sequence_length, 1e9,
@@ -535,8 +535,8 @@ static const struct tsim_key TRAINING_KEYS[] = {
      .default_text = "1", .is_positive = true},
     ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "precision of the matrix products; default: bf16, or what software and accelerator both have"),
     ENUM_KEY("gradient_precision", scenario.training.gradient_precision, GRADIENT_PRECISIONS, NULL,
-             "precision that gradients are kept and reduced in; default: the software's (defaults), fp32 where it has none"),
-    ENUM_KEY("optimizer", scenario.training.optimizer, tsim_optimizer_words, "adamw", "decides the optimizer's state; default: the software's (defaults), adamw where it has none"),
+             "precision that gradients are kept and reduced in; default: that of the software's defaults, otherwise fp32"),
+    ENUM_KEY("optimizer", scenario.training.optimizer, tsim_optimizer_words, "adamw", "decides the optimizer's state; default: that of the software's defaults, otherwise adamw"),
     {.key = "state_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.state_precision),
      .words = GRADIENT_PRECISIONS, .default_text = "fp32", .is_omitted_when_zero = true,
      .help = "precision in which momentum, rmsprop, adam, adamw, lamb and muon keep their moments"},
@@ -553,7 +553,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
      .default_text = "false", .help = "update each layer as soon as its gradient is computed, and free the gradient"},
     {CUSTOM_KEY("recompute", read_recompute, write_recompute,
                 "none, selective, full, sqrt, {every: N} or a list of parts (attention, norms, latent, activation, ffn, experts, output): "
-                "computed again in the backward pass; default: the software's (defaults), none where it has none")},
+                "computed again in the backward pass; default: that of the software's defaults, otherwise none")},
     ENUM_KEY("attention", attention, ATTENTIONS, NULL, "default: as the software's attention_kernel"),
     LENGTH_KEY(tokens, "length of the run in tokens; one of tokens, samples, steps"),
     LENGTH_KEY(samples, "length of the run in samples"),
@@ -602,22 +602,20 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
     {INT_KEY("context", scenario.parallelism.context, 1e6, "accelerators that share each sequence"),
      .default_text = "1", .is_positive = true},
     ENUM_KEY("context_exchange", scenario.parallelism.context_exchange, tsim_context_exchange_words, NULL,
-             "how the ranks of a sequence exchange what attention needs: ring, all-gather (of keys and values), or all-to-all (Ulysses); "
-             "default: the software's (defaults)"),
+             "how the ranks of a sequence exchange what attention needs: ring, all-gather (of keys and values), or all-to-all (Ulysses); default: that of the software's defaults"),
     {INT_KEY("expert", scenario.parallelism.expert, 1e6, "accelerators that share the experts"),
      .default_text = "1", .is_positive = true},
     {INT_KEY("expert_tensor", scenario.parallelism.expert_tensor, 1e6,
              "accelerators that share each expert: 1, or as tensor (the default)"), .is_omitted_when_zero = true},
     {INT_KEY("data", data, 1e10, "model replicas; auto: what is left of the cluster"), .words = AUTO, .default_text = "auto"},
     {.key = "sequence", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.sequence),
-     .help = "sequence parallelism over the tensor ranks; default: the software's (defaults), true where it has it and says nothing"},
-    {INT_KEY("zero", zero, 3, "what data-parallel ranks shard: 1 optimizer state, 2 gradients, 3 weights as well; "
-             "default: the software's (defaults), 1 where it has none")},
+     .help = "sequence parallelism over the tensor ranks; default: that of the software's defaults, otherwise true if the software has it"},
+    {INT_KEY("zero", zero, 3, "what data-parallel ranks shard: 1 optimizer state, 2 gradients, 3 weights as well; default: that of the software's defaults, otherwise 1")},
     {INT_KEY("prefetch", scenario.parallelism.prefetch, 1e5, "ZeRO-3: units (software.gather_unit) gathered ahead of the one that runs"),
      .default_text = "1"},
     {.key = "reshard_after_forward", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.reshard_after_forward),
      .default_text = "true", .help = "ZeRO-3: gather parameters again for the backward pass instead of keeping them"},
-    {INT_KEY("zero_group", zero_group, 1e9, "ranks that share: all, node, or a number; default: the software's (defaults)"), .words = ZERO_GROUPS,
+    {INT_KEY("zero_group", zero_group, 1e9, "ranks that share: all, node, or a number; default: that of the software's defaults"), .words = ZERO_GROUPS,
      .default_text = "all"},
     {SECTION_KEY("local_sgd", &LOCAL_SGD,
                  "replicas that exchange weights every so many steps in place of gradients: {workers, steps}; its effect on convergence is not "
@@ -626,7 +624,7 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
                  "workers push gradients to servers and pull weights from them, in place of a reduction among replicas; the effect of stale "
                  "weights on convergence is not predicted"), .is_omitted_when_zero = true},
     ENUM_KEY("schedule", schedule, tsim_schedule_words, NULL,
-             "order of micro-batches; default: interleaved when virtual_pipeline > 1, else the software's (defaults)"),
+             "order of micro-batches; default: interleaved if virtual_pipeline > 1, otherwise that of the software's defaults"),
     {SECTION_KEY("overlap", &tsim_overlap_table, "communication under computation; default: the software's"),
      .offset = AT(scenario.parallelism.overlap)},
     {CUSTOM_KEY("order", read_order, write_order,
@@ -699,9 +697,9 @@ static const struct tsim_key GOAL_KEYS[] = {
     {QUANTITY_KEY("tokens", TSIM_COUNT, scenario.goal.tokens, "length of the run, in place of the training section's"),
      .is_positive = true, .is_omitted_when_zero = true, .min = 1e3, .max = 1e17},
     {QUANTITY_KEY("loss", TSIM_FRACTION, scenario.goal.loss_nats,
-                  "loss in nats per token that the model is to reach, in place of a length (sim/results/loss_law.h)"),
+                  "loss in nats per token that the model has to reach, in place of a length (sim/results/loss_law.h)"),
      .is_positive = true, .is_omitted_when_zero = true, .min = 1, .max = 10},
-    {QUANTITY_KEY("deadline", TSIM_TIME_S, scenario.goal.deadline_s, "time from today until the run is to be over"),
+    {QUANTITY_KEY("deadline", TSIM_TIME_S, scenario.goal.deadline_s, "time from today until the run must be over"),
      .is_positive = true, .is_omitted_when_zero = true, .min = TSIM_HOUR_S, .max = 30 * TSIM_YEAR_S},
     {QUANTITY_KEY("budget", TSIM_USD, scenario.goal.budget_usd, "money that may be spent until then"),
      .is_positive = true, .is_omitted_when_zero = true, .min = 1, .max = 1e12},
@@ -725,10 +723,10 @@ static const struct tsim_key SIMULATION_KEYS[] = {
     {INT_KEY("steps", scenario.simulation.steps, 1e6, "optimizer steps to simulate"), .default_text = "3", .is_positive = true},
     {INT_KEY("warmup", scenario.simulation.warmup, 1e6, "steps among them that the figures leave out"), .default_text = "1"},
     {INT_KEY("seed", scenario.simulation.seed, 9e15, "seed of the random streams"), .default_text = "1"},
-    ENUM_KEY("detail", scenario.simulation.detail, DETAILS, "auto", "what one event is: an operator, or a whole pass"),
+    ENUM_KEY("detail", scenario.simulation.detail, DETAILS, "auto", "unit of one event: an operator, or a whole pass; auto: operators"),
     ENUM_KEY("network", scenario.simulation.network, NETWORKS, "fluid",
              "fluid: shared links; steps: every message; ideal: no contention, no latency"),
-    ENUM_KEY("fold", fold, FOLDS, "auto", "of ranks that cannot differ, simulate one"),
+    ENUM_KEY("fold", fold, FOLDS, "auto", "auto: of ranks that cannot differ, one is simulated; off: every rank is"),
 };
 TSIM_TABLE(SIMULATION, SIMULATION_KEYS, false);
 
@@ -826,9 +824,9 @@ static void write_derived(struct tsim_writer *writer, const char *key, const cha
 static const struct tsim_word SEARCH_METHODS[] = {
     {"none", TSIM_SEARCH_NONE}, {"halving", TSIM_SEARCH_HALVING}, {"hyperband", TSIM_SEARCH_HYPERBAND}, {NULL, 0}};
 static const struct tsim_key SEARCH_KEYS[] = {
-    ENUM_KEY(
-        "method", scenario.search.method, SEARCH_METHODS, "none",
-        "halving: the worse of the trials are stopped again and again; hyperband: halving from several beginnings"),
+    ENUM_KEY("method", scenario.search.method, SEARCH_METHODS, "none",
+             "halving: again and again the worse trials are stopped; hyperband: several halvings, with different "
+             "numbers of trials"),
     {INT_KEY("trials", scenario.search.trials, 1e9, "halving: trials that are begun"), .is_omitted_when_zero = true},
     {INT_KEY("at_once", scenario.search.at_once, 1e6, "clusters like this one, each with one trial at a time"),
      .default_text = "1", .is_positive = true},
@@ -865,7 +863,7 @@ static const struct tsim_key SCENARIO_KEYS[] = {
      .described_by = &tsim_reliability_table},
     {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},
     {SECTION_KEY("cost", &COST, "money, per accelerator")},
-    {CUSTOM_KEY("goal", read_goal, write_goal, "what tsim buy is to reach: length or loss, date, money"), .described_by = &GOAL},
+    {CUSTOM_KEY("goal", read_goal, write_goal, "the goal that tsim buy has to reach: length or loss, date, money"), .described_by = &GOAL},
     {SECTION_KEY("search", &SEARCH, "the run is one trial of a search for hyper-parameters that stops trials early")},
     {SECTION_KEY("simulation", &SIMULATION, "how it is simulated")},
     {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with"), .described_by = &MEASURED},

@@ -31,7 +31,7 @@ static const struct tsim_word ACCELERATOR_SCHEMA[] = {{"tsim/accelerator/v1", 0}
 #define PEAK(name_, index_)                                                                                            \
     {.key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FLOPS_PER_S, .default_text = "0",                    \
      .offset = offsetof(struct tsim_accelerator, peak_flops_per_s) + (index_) * sizeof(double),                        \
-     .help = "dense matrix peak; absent: it lacks this precision"}
+     .help = "dense matrix peak; absent: the accelerator does not have this precision"}
 static const struct tsim_key PEAK_KEYS[] = {PEAK("fp32", TSIM_FP32), PEAK("tf32", TSIM_TF32), PEAK("fp16", TSIM_FP16),
                                             PEAK("bf16", TSIM_BF16), PEAK("fp8", TSIM_FP8), PEAK("mxfp8", TSIM_MXFP8),
                                             PEAK("nvfp4", TSIM_NVFP4)};
@@ -130,8 +130,8 @@ static const struct tsim_key POWER_KEYS[] = {
     {.key = "cap", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .default_text = "0", .is_omitted_when_zero = true,
      .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_cap_w), .help = "a limit set by hand below power.limit, so that clocks fall; 0: none"},
     POWER_SHARE("compute", power_compute_frac, "0.75", "share of (limit - idle) with the matrix units in full use"),
-    POWER_SHARE("memory", power_memory_frac, "0.35", "share with the memory in full use"),
-    POWER_SHARE("link", power_link_frac, "0.05", "share with the links in full use"),
+    POWER_SHARE("memory", power_memory_frac, "0.35", "share of (limit - idle) with the memory in full use"),
+    POWER_SHARE("link", power_link_frac, "0.05", "share of (limit - idle) with the links in full use"),
 };
 TSIM_TABLE(POWER, POWER_KEYS, true);
 
@@ -183,7 +183,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {.key = "array", .kind = TSIM_KEY_MAPPING, .table = &ARRAY, .is_omitted_when_zero = true,
      .help = "systolic array of multipliers in each compute unit: {side: 128, stationary: weights}; absent: a GPU's tiles"},
     {ACCELERATOR_QUANTITY("exchange", TSIM_BYTES_PER_S, exchange_bytes_per_s,
-                          "bulk-synchronous: between the memories of the compute units, all together"),
+                          "bulk-synchronous: rate between the memories of the compute units, of all together"),
      .default_text = "0", .is_omitted_when_zero = true},
     {ACCELERATOR_QUANTITY("clock", TSIM_HZ, clock_hz, "clock that the peaks are stated at"), .default_text = "1.725 GHz",
      .is_guessed = true, .is_positive = true},
@@ -225,15 +225,15 @@ static const struct tsim_key SCALE_UP_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_node, scale_up), .words = SCALE_UPS,
      .is_required = true, .help = "how the accelerators of a node are joined"},
     {.key = "name", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_node, scale_up_name), .help = "for people"},
-    NODE_QUANTITY("bandwidth", "GB/s", TSIM_BYTES_PER_S, scale_up_bytes_per_s, "per accelerator and direction, wire"),
+    NODE_QUANTITY("bandwidth", "GB/s", TSIM_BYTES_PER_S, scale_up_bytes_per_s, "rate of the wires, per accelerator and direction"),
     NODE_QUANTITY("ring_bandwidth", "GB/s", TSIM_BYTES_PER_S, scale_up_ring_bytes_per_s,
-                  "bus bandwidth that a ring over all accelerators reaches; of another `bandwidth` the same share"),
+                  "bus bandwidth that a ring over all accelerators reaches; if a file changes only `bandwidth`, this changes in proportion"),
     NODE_QUANTITY("reduce_bandwidth", "GB/s", TSIM_BYTES_PER_S, scale_up_reduce_bytes_per_s,
-                  "bus bandwidth of reductions in the switch; of another `bandwidth` the same share; 0: lacks them"),
+                  "bus bandwidth of reductions in the switch; changes in proportion with `bandwidth`, too; 0: the switch has none"),
     {QUANTITY(struct tsim_node, "latency", TSIM_TIME_S, scale_up_latency_s, "latency of one hop"), .default_text = "0", .unit = "us", .max = 1},
     PCIE_INT("accelerators_per_switch", accelerators_per_switch, "PCIe: how many share a switch's uplink; 0: none does"),
     PCIE_QUANTITY("switch_uplink", switch_uplink_bytes_per_s, "PCIe: bandwidth of a switch to its socket; default: bandwidth"),
-    PCIE_INT("accelerators_per_socket", accelerators_per_socket, "PCIe: how many hang on a socket; 0: all on one"),
+    PCIE_INT("accelerators_per_socket", accelerators_per_socket, "PCIe: how many are connected to one socket; 0: all to one"),
     PCIE_QUANTITY("socket_link", socket_link_bytes_per_s, "PCIe: bandwidth between sockets; default: bandwidth"),
 };
 TSIM_TABLE(SCALE_UP, SCALE_UP_KEYS, true);
@@ -262,7 +262,7 @@ static const struct tsim_key NODE_KEYS[] = {
      .read = read_accelerator, .write = write_accelerator, .help = "id, path or mapping"},
     {INTEGER(struct tsim_node, "accelerators", accelerators, 1e4, "how many in one node"), .is_required = true, .is_positive = true},
     {.key = "scale_up", .kind = TSIM_KEY_MAPPING, .table = &SCALE_UP,
-     .help = "links between the accelerators of a node; default: none, of one accelerator"},
+     .help = "links between the accelerators of a node; default: none, for one accelerator"},
     {INTEGER(struct tsim_node, "nics", nics, 1e5, "network ports of a node"), .default_text = "0"},
     {.key = "nics_on_accelerator", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_node, nics_on_accelerator),
      .default_text = "false", .is_omitted_when_zero = true,
@@ -274,7 +274,7 @@ static const struct tsim_key NODE_KEYS[] = {
      .help = "true: `import` takes from it what the topology of such a node does not show; one of each scale_up.kind, not inherited by `extends`"},
     NODE_QUANTITY("host_link", "GB/s", TSIM_BYTES_PER_S, host_link_bytes_per_s, "host to one accelerator, per direction"),
     {QUANTITY(struct tsim_node, "host_time_factor", TSIM_COUNT, host_time_factor,
-              "what a launch takes on this host, over the host times of a software profile, which are those of x86 servers"),
+              "time of a launch on this host over that in software profiles, which is for x86 servers"),
      .default_text = "1", .is_positive = true, .min = 0.1, .max = 20},
     {INTEGER(struct tsim_node, "host_cores", host_cores, 1e6, "cores of the host"), .default_text = "0"},
     NODE_QUANTITY("host_memory", "GB", TSIM_BYTES, host_memory_bytes, "memory of the host"),
@@ -340,7 +340,7 @@ static const struct tsim_key FABRIC_KEYS[] = {
     {.key = "vendor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_fabric, vendor),
      .help = "the only vendor whose accelerators have ports for it; default: any"},
     {.key = USUAL_KEY, .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_fabric, is_usual), .read = tsim_usual_read,
-     .help = "true: one of those that a node without `usual_fabric` is taken to hang on; not inherited by `extends`"},
+     .help = "true: a node without `usual_fabric` may be assumed to be connected to it; not inherited by `extends`"},
     {FABRIC_QUANTITY("bandwidth", TSIM_BYTES_PER_S, link_bytes_per_s, "bandwidth of one port and direction, wire"),
      .is_required = true, .unit = "Gb/s", .is_positive = true},
     {FABRIC_QUANTITY("efficiency", TSIM_FRACTION, efficiency_frac, "fraction of the wire that long transfers reach"),
@@ -356,7 +356,7 @@ static const struct tsim_key FABRIC_KEYS[] = {
     {.key = "unordered", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, is_unordered),
      .default_text = "false", .help = "bytes of a message may arrive in any order, so collectives use only the protocol Simple"},
     {.key = "in_network_reduction", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, reduces),
-     .is_omitted_when_zero = true, .help = "switches sum what NICs send them (NVIDIA SHARP): all-reduces of nodes whose own switch reduces, too, send and receive their bytes once"},
+     .is_omitted_when_zero = true, .help = "switches add up what NICs send them (NVIDIA SHARP): in an all-reduce among nodes whose own switch also reduces, each node sends and receives its bytes once"},
     {.key = "topology", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, topology), .words = TOPOLOGIES,
      .default_text = "crossbar", .help = "how the ports are joined"},
     {.key = "routing", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, routing), .words = ROUTINGS,

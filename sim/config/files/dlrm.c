@@ -7,7 +7,7 @@
 static const struct tsim_key TABLE_KEYS[] = {
     TABLE_INT(rows, NULL, 1e12, "rows of the table"),
     TABLE_INT(dim, NULL, 1e6, "width of a row"),
-    TABLE_INT(pooling, "1", 1e6, "rows that a sample looks up, and that are added"),
+    TABLE_INT(pooling, "1", 1e6, "rows that a sample looks up, which are added"),
     {.key = "skew", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .takes_bare = true, .max = 4,
      .offset = offsetof(struct tsim_embedding_table, skew), .default_text = "0", .is_omitted_when_zero = true,
      .help = "how unevenly rows are looked up: the exponent of Zipf's law; 0: evenly"},
@@ -73,7 +73,7 @@ const struct tsim_key tsim_dlrm_keys[TSIM_N_DLRM_KEYS] = {
     {.key = "dense_features", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, input_channels), .max = 1e6,
      .is_required = true, .is_positive = true, .help = "numbers of a sample"},
     {.key = "bottom_mlp", .kind = TSIM_KEY_CUSTOM, .read = read_bottom, .write = write_bottom, .is_required = true,
-     .help = "widths of the layers that the numbers go through; the last as wide as a row of the tables"},
+     .help = "widths of the layers that the numbers go through; the last is as wide as a row of the tables"},
     {.key = "top_mlp", .kind = TSIM_KEY_CUSTOM, .read = read_top, .write = write_top, .is_required = true,
      .help = "widths of the layers after the interaction"},
     {.key = "cross_layers", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, cross_layers), .max = 100,

@@ -44,11 +44,11 @@ static const struct tsim_word STATUSES[] = {{"read", TSIM_SOURCE_READ}, {"derive
 #define AT(field_) offsetof(struct tsim_known_as, field_)
 static const struct tsim_key KNOWN_AS_KEYS[] = {
     {.key = "names", .kind = TSIM_KEY_CUSTOM, .offset = AT(names), .read = read_names,
-     .help = "list: in job scripts and logs, in small letters; the longest that stands in a text counts"},
+     .help = "list of names in job scripts and logs, in small letters; if a text has several, the longest counts"},
     {.key = "pci_devices", .kind = TSIM_KEY_CUSTOM, .offset = AT(pci_devices), .read = read_devices,
-     .help = "list: of boards that have links to each other"},
+     .help = "list of PCI devices of boards that have links to each other"},
     {.key = "card_devices", .kind = TSIM_KEY_CUSTOM, .offset = AT(card_devices), .read = read_devices,
-     .help = "list: of PCIe cards"},
+     .help = "list of PCI devices of PCIe cards"},
     {.key = "gfx", .kind = TSIM_KEY_STRING, .offset = AT(gfx), .help = "for AMD's parts, the number of the architecture, as 942"},
     {INTEGER(struct tsim_known_as, "links", links, 1000, "NVLinks or xGMI links of one; 0: a PCIe card alone"),
      .default_text = "0"},

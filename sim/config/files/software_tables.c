@@ -116,18 +116,18 @@ const struct tsim_table tsim_overlap_table = {OVERLAP_KEYS, sizeof OVERLAP_KEYS 
 #define BLOCK(name_, help_)                                                                                            \
     {INTEGER(struct tsim_attention_blocks, #name_, name_, 1e9, help_), .is_omitted_when_zero = true, .default_text = "0"}
 static const struct tsim_key BLOCK_KEYS[] = {
-    BLOCK(queries, "of queries, forward; 0: the sequence"),
-    BLOCK(keys, "of keys, forward"),
-    BLOCK(backward_queries, "of queries, backward"),
-    BLOCK(backward_keys, "of keys, backward"),
+    BLOCK(queries, "tokens of a block of queries, forward; 0: the whole sequence"),
+    BLOCK(keys, "tokens of a block of keys, forward"),
+    BLOCK(backward_queries, "tokens of a block of queries, backward"),
+    BLOCK(backward_keys, "tokens of a block of keys, backward"),
 };
 static const struct tsim_table BLOCKS = {BLOCK_KEYS, sizeof BLOCK_KEYS / sizeof BLOCK_KEYS[0], true};
 
 #define TILE(name_, help_)                                                                                             \
     {INTEGER(struct tsim_expert_tiles, #name_, name_, 1e6, help_), .is_omitted_when_zero = true, .default_text = "0"}
 static const struct tsim_key TILE_KEYS[] = {
-    TILE(rows, "of a tile, forward and for input gradients; 0: each expert's rows begin one"),
-    TILE(weight_gradient_rows, "of a tile, for weight gradients"),
+    TILE(rows, "rows of a tile, forward and for input gradients; 0: each expert's rows begin a tile"),
+    TILE(weight_gradient_rows, "rows of a tile, for weight gradients"),
     TILE(devices, "devices that the software sees in an accelerator, each with rows of its own; 0: one"),
 };
 static const struct tsim_table TILES = {TILE_KEYS, sizeof TILE_KEYS / sizeof TILE_KEYS[0], true};
@@ -162,7 +162,7 @@ static const struct tsim_key SUPPORT_KEYS[] = {
     SUPPORT("recompute_parts", recompute_parts, tsim_recompute_part_words, "parts of a layer that can be recomputed one by one; a search tries them"),
     SUPPORT("offload", offload, OFFLOADS, "what can lie in the host's memory; a search tries it"),
     SUPPORT("precisions", precisions, tsim_precision_words, "precisions of the matrix products"),
-    SUPPORT("sequence_needed", sequence_needed, MODEL_CLASSES, "models whose tensor ranks always have sequence parallelism, too; default: none"),
+    SUPPORT("sequence_needed", sequence_needed, MODEL_CLASSES, "models that need sequence parallelism with tensor ranks; default: none"),
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_supports, overlap), .table = &tsim_overlap_table,
      .is_omitted_when_zero = true, .help = "what can be hidden besides what `overlap` says; a search tries it"},
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_supports, source), .help = "where it was read"}};
@@ -205,15 +205,15 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     SOURCE_KEY(struct tsim_software),
     {.key = "supports", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, supports), .table = &SUPPORTS,
      .is_omitted_when_zero = true,
-     .help = "what the software can run: plans and advice keep to it, and a scenario that asks for more is warned"},
+     .help = "what the software can run: plans and advice keep to it, and a scenario that asks for more gets a warning"},
     {.key = "defaults", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, defaults), .table = &DEFAULTS,
-     .help = "settings where the scenario is silent; what it says wins"},
+     .help = "settings that apply unless the scenario says otherwise"},
     {.key = "caveats", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, caveats), .table = &CAVEATS,
      .help = "where predictions with this software are known to be off: a warning for scenarios with such ranks"},
     {.key = "instead", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, instead), .table = &INSTEAD,
      .is_omitted_when_zero = true,
-     .help = "profiles that run what this one does not: a scenario that asks for it gets them, and a warning"},
-    {FLAG("for_gpus", for_gpus, "accelerators with software of their own (their key `software`) run that in its place"),
+     .help = "profiles for what this one does not run: a scenario that asks for it gets that profile, with a warning"},
+    {FLAG("for_gpus", for_gpus, "true: accelerators with software of their own (their key `software`) run that instead"),
      .is_omitted_when_zero = true},
     {CHOICE("launch", launch, LAUNCHES, "none",
             "launch files that tsim export writes for it, in the words of its version; none: no launch files"),
@@ -230,7 +230,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {CHOICE("rotary", rotary, ROTARIES, "by-fusion",
             "rotary positions: as fusion says, in one pass, as complex numbers of fp32, or by 2 x 2 matrices of fp32")},
     {CHOICE("gate_products", gate_products, GATE_PRODUCTS, "two",
-            "a gated block's matrices, where nothing is fused: two, input gradients added, or one, gradients joined")},
+            "matrices of a gated block if nothing is fused: two, whose input gradients are added, or one, whose gradients are joined")},
     {CHOICE("norms", norms, NORM_KERNELS, "by-fusion",
             "norms: as fusion says (RMS norms written out with none, in one kernel with the residual's sum with "
             "compile), or a kernel of their own, on a copy of the input in fp32 with fused-fp32")},
@@ -314,10 +314,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
           "quantized frozen weights are restored in fp16, and converted where training is in bf16"),
      .is_omitted_when_zero = true},
     {FLAG("quantizes_head", quantizes_head,
-          "quantized frozen weights: the head's among them"),
+          "quantized frozen weights include the head's"),
      .is_omitted_when_zero = true},
     {FLAG("unties_embeddings", unties_embeddings,
-          "embedding and head are two matrices, also of models in which they share one"),
+          "embedding and head are two matrices, also in models in which they share one"),
      .is_omitted_when_zero = true},
     {FLAG("fp32_scales", fp32_scales,
           "scales of frozen weights in nf4 are in fp32 and not quantized in turn: 4.5 bits a weight"),
@@ -329,7 +329,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
           "the graph of a micro-batch, and what products of quantized weights keep in it, lives until the next one's loss"),
      .is_omitted_when_zero = true},
     {FLAG("adapters_share_dropout", adapters_share_dropout,
-          "adapters of one product take one copy of its input, dropped out; else each its own"),
+          "adapters of one product share one copy of its input after dropout; otherwise each has its own"),
      .is_omitted_when_zero = true},
     {FLAG("sequence_copies", sequence_copies,
           "sequence parallelism cuts the tokens of each sample: what is gathered is copied into samples, what is "
@@ -360,11 +360,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {FLAG("fp8_dispatch", fp8_dispatch,
           "training in fp8, tokens and gradients travel to experts in fp8, and back in 16 bits")},
     {CHOICE("expert_permutation", expert_permutation, PERMUTATIONS, "fused",
-            "rows of tokens into the order of their experts and back: one kernel each, operator by operator, or into buffers of "
-            "a capacity_factor by products with masks")},
+            "how rows of tokens are brought into the order of their experts and back: by one kernel each, operator by operator, or by products with masks into buffers of a capacity_factor")},
     {CHOICE("expert_epilogue", expert_epilogue, EPILOGUES, "fused",
-            "limits (experts.limited) and last biases of experts: in the kernels beside them, or PyTorch's operators "
-            "one after another"),
+            "where limits (experts.limited) and last biases of experts are applied: in the kernels beside them, or by PyTorch's operators one after another"),
      .is_omitted_when_zero = true},
     {CHOICE("batch_norm", batch_norm, BATCH_NORMS, "apart",
             "batch norms with their activations: passes of their own; sums in the convolution before, and the rest in "
@@ -397,8 +395,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
              "0: as many as it takes"),
      .is_omitted_when_zero = true, .default_text = "0"},
     {FLAG("casts_weights", casts_weights,
-          "fully sharded, with an fp32 copy: weights in the training's precision are made of it where they are "
-          "gathered, and not kept")},
+          "fully sharded, with an fp32 copy: weights in the training's precision are made from that copy when they are gathered, and not kept")},
     {FLAG("keeps_gradients", keeps_gradients,
           "gradients that are summed up in fp32 stay in the weights' precision as well")},
     {FLAG("copies_buckets", copies_buckets,
@@ -411,17 +408,16 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
           "queries: each makes the scores and their gradients, seven products in place of five"),
      .is_omitted_when_zero = true},
     {FLAG("recomputes_inputs", recomputes_inputs,
-          "selective recomputation: what a recomputed part gives is computed again for the product that takes it, and not kept"),
+          "selective recomputation: the result of a recomputed part is computed again for the product that takes it, and not kept"),
      .is_omitted_when_zero = true},
     {FLAG("keeps_outputs", keeps_outputs,
-          "pipeline: what a stage sent on is kept until that micro-batch's backward pass")},
+          "pipeline: the tensor that a stage sent on is kept until that micro-batch's backward pass")},
     {QUANTITY(struct tsim_software, "flat_bucket", TSIM_COUNT, flat_bucket_elements,
               "elements of a flat tensor to reduce gradients in, and of one to gather weights in; gradients are joined "
               "and converted for the update"),
      .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},
     {QUANTITY(struct tsim_software, "update_memory", TSIM_COUNT, update_bytes,
-              "bytes a parameter that the update writes beside the optimizer's state, where activations were: gradients in "
-              "fp32, and what each operator of an unfused optimizer gives"),
+              "bytes per parameter that the update writes beside the optimizer's state, in memory that activations have left: gradients in fp32, and the results of each operator of an unfused optimizer"),
      .max = 64, .is_omitted_when_zero = true, .default_text = "0"},
     {QUANTITY(struct tsim_software, "gather_ahead", TSIM_COUNT, gather_ahead_parameters,
               "fully sharded, product by product: the most parameters that are gathered ahead; 0: parallelism.prefetch"),
