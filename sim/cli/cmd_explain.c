@@ -24,17 +24,20 @@ static const char *term_of(const struct tsim_arguments *arguments) {
 
 static enum tsim_status simulate(struct explain *explain) {
     const struct tsim_arguments *arguments = explain->arguments;
+    struct tsim_step_sink sink;
     const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
+                                             .sink = term_of(arguments) ? NULL : &sink,
                                              .recorder = term_of(arguments) ? &explain->recorder : NULL};
     tsim_term_recorder_init(&explain->recorder, &explain->arena);
     TSIM_TRY(tsim_scenario_load(&explain->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
                                 &explain->scenario, &explain->diags));
+    const struct tsim_timeline *of_first = tsim_timeline_listen(&explain->arena, explain->scenario, 0, &sink);
     TSIM_TRY(
         tsim_train_run(&explain->arena, explain->scenario, &options, &explain->prediction.result, &explain->diags));
     if (term_of(arguments))
         return tsim_uncertainty_add(&explain->arena, &explain->prediction, &explain->diags);
     tsim_advise(&explain->arena, explain->scenario, &explain->prediction);
-    return tsim_explanation_build(&explain->arena, explain->scenario, &explain->prediction, TSIM_EXPLAIN_ALL,
+    return tsim_explanation_build(&explain->arena, &explain->prediction, of_first, TSIM_EXPLAIN_ALL,
                                   &explain->explanation, &explain->diags);
 }
 

@@ -122,7 +122,8 @@ static enum tsim_status load(struct export *x) {
         return load_sweep(x, operand + 6);
     TSIM_TRY(tsim_load_operand(&x->arena, x->arguments, operand, &scenario, &x->diags));
     const struct tsim_page_extent extent = {.most_slices = TSIM_PAGE_MOST_SLICES,
-                                            .ignore_memory = x->arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
+                                            .ignore_memory = x->arguments->has[TSIM_OPTION_IGNORE_MEMORY],
+                                            .lacks_advice = x->chart && strcmp(x->chart->name, "sensitivity") != 0};
     return tsim_page_add_run(&x->arena, x->page, scenario, &extent, &x->diags);
 }
 

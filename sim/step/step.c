@@ -467,30 +467,32 @@ enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_s
                                    struct tsim_term_recorder *recorder, bool is_brief, struct tsim_step_result *result,
                                    struct tsim_diags *diags) {
     const struct tsim_scenario *sc = *scenario;
-    struct tsim_step_simulation simulation;
-    struct tsim_input_pipeline_flow flow;
+    struct tsim_step_simulation *simulation = TSIM_NEW(arena, struct tsim_step_simulation);
+    struct tsim_input_pipeline_flow *flow = TSIM_NEW(arena, struct tsim_input_pipeline_flow);
     const struct tsim_variation_job job = {sc, machine->cluster, machine->placement, machine->costs, is_brief};
     if (tsim_scenario_varies(sc))
         TSIM_TRY(tsim_variation_simulate(arena, &job, result, &sc, diags));
     TSIM_TRY(tsim_step_simulate_with_input(arena, sc, machine->cluster, machine->placement, machine->costs, sink,
-                                           &simulation, &flow, diags));
-    const struct tsim_stage_group_account *critical = critical_stage_group(&simulation);
+                                           simulation, flow, diags));
+    const struct tsim_stage_group_account *critical = critical_stage_group(simulation);
     result->simulated = true;
     result->terms = critical->terms;
-    result->events = simulation.events;
-    result->repeated_events = simulation.repeated_events;
+    result->events = simulation->events;
+    result->repeated_events = simulation->repeated_events;
     if (recorder)
         record_terms(recorder, sc, machine, critical);
-    fill_input(sc, &flow, result);
+    fill_input(sc, flow, result);
     fill_throughput(recorder, sc, result);
     record_fractions(recorder, &result->terms);
-    fill_ranks(arena, sc, machine->cluster, &simulation, is_brief, result);
-    record_energy(recorder, machine->cluster, &simulation);
+    fill_ranks(arena, sc, machine->cluster, simulation, is_brief, result);
+    record_energy(recorder, machine->cluster, simulation);
     if (!is_brief) {
         fill_operators(arena, sc, machine->cluster, machine->placement, critical, result);
         fill_steps(arena, sc, result);
         fill_bottleneck(recorder, sc, critical, result);
     }
+    result->simulation = simulation;
+    result->flow = flow;
     *scenario = result->played = sc;
     return TSIM_OK;
 }

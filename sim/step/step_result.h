@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 struct tsim_scenario;
+struct tsim_step_simulation;
+struct tsim_input_pipeline_flow;
 
 /* The parts of the critical (slowest) rank's step, which add up to time_s. */
 struct tsim_step_terms {
@@ -120,7 +122,11 @@ struct tsim_fit_change {
 struct tsim_step_result {
     bool fits;
     bool simulated; /* false: it does not fit and was not to be simulated all the same; only memory and model are set */
-    const struct tsim_scenario *played; /* with the variation of this step; NULL: it is not simulated */
+    /* The scenario with the variation of this step, its simulation, and the flow of its input; NULL: it is not
+     * simulated. */
+    const struct tsim_scenario *played;
+    const struct tsim_step_simulation *simulation;
+    const struct tsim_input_pipeline_flow *flow;
     struct tsim_step_terms terms;
     struct tsim_throughput throughput;
     struct tsim_memory memory; /* that of the fullest rank */

@@ -29,7 +29,7 @@ static struct tsim_explanation explained(void) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, TSIM_EXPLAIN_ALL, &explanation, &diags),
+    ck_assert_int_eq(tsim_explanation_build(&arena, &prediction, NULL, TSIM_EXPLAIN_ALL, &explanation, &diags),
                      TSIM_OK);
     tsim_diags_release(&diags);
     return explanation;
@@ -126,7 +126,7 @@ START_TEST(traffic_that_meets_is_a_row) {
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_scenario_load(&arena, file, NULL, 0, &scenario, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, TSIM_EXPLAIN_STEP, &explanation, &diags),
+    ck_assert_int_eq(tsim_explanation_build(&arena, &prediction, NULL, TSIM_EXPLAIN_STEP, &explanation, &diags),
                      TSIM_OK);
     tsim_diags_release(&diags);
     expect_sums(&explanation);
@@ -323,7 +323,7 @@ static struct tsim_explanation explained_file(const char *file, const struct tsi
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_scenario_load(&arena, file, settings, n, &scenario, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, extent, &explanation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, &prediction, NULL, extent, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
     return explanation;
 }

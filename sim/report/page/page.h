@@ -28,7 +28,7 @@ struct tsim_page_extent {
     bool ignore_memory;
     bool of_first_passes; /* the timeline has only what the run's page shows first, which is passes */
     /* True leaves out what takes longer than the rest: kernels, since a run without a listener ends sooner; operators
-     * and links, for which the scenario is run once more; advice and sensitivities, which run it again and again. */
+     * and links, of which much is computed and drawn; advice and sensitivities, which run it again and again. */
     bool lacks_kernels, lacks_tables, lacks_advice;
 };
 

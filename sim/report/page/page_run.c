@@ -17,6 +17,7 @@
 struct recorder {
     struct tsim_json *slices; /* seven integers each: stage, stream, kind, micro-batch, chunk, begin and end in us */
     struct tsim_page_kernels kernels;
+    struct tsim_step_sink explains; /* takes what the tables need; take NULL: there are none */
     int32_t n_stages, n, most, n_passes, first_passes;
     bool of_first_passes;
 };
@@ -30,7 +31,9 @@ static int32_t first_passes(int32_t n_stages) {
 }
 
 static void begin(void *context, const struct tsim_step_outline *outline) {
-    (void)context, (void)outline;
+    struct recorder *recorder = context;
+    if (recorder->explains.begin)
+        recorder->explains.begin(recorder->explains.context, outline);
 }
 
 /* Passes by their kind, then messages forward and backward, then the other kinds of tasks. */
@@ -48,6 +51,8 @@ static void take(void *context, const struct tsim_step_task *task) {
         tsim_page_kernels_take(&recorder->kernels, task);
         return;
     }
+    if (recorder->explains.take)
+        recorder->explains.take(recorder->explains.context, task);
     if (task->stage_group >= recorder->n_stages || task->end_s <= task->begin_s)
         return;
     bool is_pass = task->stream == TSIM_STREAM_COMPUTE;
@@ -130,7 +135,10 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
                                         .context = &recorder,
                                         .wants_operators = extent->lacks_kernels ? NULL : wants_operators,
                                         .wants_item = wants_item};
-    bool listens = extent->most_slices > 0 || !extent->lacks_kernels;
+    bool explains = !extent->lacks_tables || !extent->lacks_advice,
+         listens = extent->most_slices > 0 || !extent->lacks_kernels || explains;
+    const struct tsim_timeline *of_first =
+        explains ? tsim_timeline_listen(arena, scenario, 0, &recorder.explains) : NULL;
     tsim_page_kernels_begin(&recorder.kernels, arena, scenario);
     const struct tsim_run_options options = {.ignore_memory = extent->ignore_memory, .sink = listens ? &sink : NULL};
     struct tsim_prediction *prediction = TSIM_NEW(arena, struct tsim_prediction);
@@ -144,7 +152,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     if (status == TSIM_OK) {
         if (!extent->lacks_advice)
             tsim_advise(arena, scenario, prediction);
-        status = tsim_explanation_build(arena, scenario, prediction, explained, &explanation, diags);
+        status = tsim_explanation_build(arena, prediction, of_first, explained, &explanation, diags);
     }
     if (status != TSIM_OK) {
         tsim_json_release(slices);

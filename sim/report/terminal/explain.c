@@ -189,37 +189,36 @@ static bool applies(const struct tsim_explain_section *section, const struct tsi
     return explanation->timeline || !section->needs_step;
 }
 
-/* Plays the step once more, and listens. */
-static enum tsim_status play_again(struct tsim_arena *arena, struct tsim_explanation *explanation,
-                                   struct tsim_diags *diags) {
-    const struct tsim_scenario *sc = explanation->result->step.played;
-    const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
-    const struct tsim_placement *placement = tsim_placement_build(arena, sc);
-    struct tsim_pass_costs costs;
+/* Plays the step once more, and listens to the replica. */
+static enum tsim_status play_again(struct tsim_arena *arena, const struct tsim_scenario *played, int32_t replica,
+                                   const struct tsim_timeline **timeline, struct tsim_diags *diags) {
+    const struct tsim_machine machine = tsim_machine_of(arena, played, NULL);
     struct tsim_step_simulation simulation;
+    struct tsim_input_pipeline_flow flow;
     struct tsim_step_sink sink;
-    int32_t critical = tsim_critical_rank(explanation->result)->rank;
-    explanation->timeline = tsim_timeline_listen(arena, sc, critical / (int32_t)sc->parallelism.pipeline, &sink);
-    tsim_pass_costs_build(arena, sc, cluster, placement, &costs);
-    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, cluster, placement, &costs, &sink, &simulation,
-                                           &explanation->flow, diags));
-    if (sc->data.has)
-        tsim_input_pipeline_of(sc, placement, &explanation->pipeline);
-    explanation->link_utilizations = simulation.link_utilizations;
-    explanation->n_link_utilizations = simulation.n_link_utilizations;
-    explanation->account = simulation.stage_groups[critical];
-    return TSIM_OK;
+    *timeline = tsim_timeline_listen(arena, played, replica, &sink);
+    return tsim_step_simulate_with_input(arena, played, machine.cluster, machine.placement, machine.costs, &sink,
+                                         &simulation, &flow, diags);
 }
 
-enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_prediction *prediction, enum tsim_explain_extent extent,
+enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_prediction *prediction,
+                                        const struct tsim_timeline *of_first, enum tsim_explain_extent extent,
                                         struct tsim_explanation *explanation, struct tsim_diags *diags) {
     const struct tsim_result *result = &prediction->result;
-    scenario = result->scenario; /* balanced, if the scenario asks for that */
+    const struct tsim_scenario *scenario = result->scenario, *played = result->step.played;
     *explanation = (struct tsim_explanation){.scenario = scenario, .prediction = prediction, .result = result};
     if (!result->step.simulated || extent == TSIM_EXPLAIN_MEMORY)
         return TSIM_OK;
-    TSIM_TRY(play_again(arena, explanation, diags));
+    int32_t critical = tsim_critical_rank(result)->rank, replica = critical / (int32_t)played->parallelism.pipeline;
+    explanation->timeline = of_first;
+    if (replica > 0 || !of_first)
+        TSIM_TRY(play_again(arena, played, replica, &explanation->timeline, diags));
+    explanation->flow = *result->step.flow;
+    if (played->data.has)
+        tsim_input_pipeline_of(played, tsim_placement_build(arena, played), &explanation->pipeline);
+    explanation->link_utilizations = result->step.simulation->link_utilizations;
+    explanation->n_link_utilizations = result->step.simulation->n_link_utilizations;
+    explanation->account = result->step.simulation->stage_groups[critical];
     return extent == TSIM_EXPLAIN_ALL ? tsim_sensitivities_run(arena, scenario, &explanation->sensitivities, diags)
                                       : TSIM_OK;
 }

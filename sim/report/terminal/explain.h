@@ -35,14 +35,15 @@ struct tsim_explanation {
 
 enum tsim_explain_extent {
     TSIM_EXPLAIN_MEMORY, /* what the prediction has by itself: no section of a simulated step */
-    TSIM_EXPLAIN_STEP,   /* the step is simulated once more, with a listener */
+    TSIM_EXPLAIN_STEP,   /* what its step has */
     TSIM_EXPLAIN_ALL     /* the same, and two runs for each sensitivity */
 };
 
-/* Runs what the sections need besides `prediction`, which must outlive the explanation. It fails only as tsim_train_run
- * does. */
-enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_prediction *prediction, enum tsim_explain_extent extent,
+/* Runs what the sections need besides `prediction`, which must outlive the explanation. `of_first` is the timeline of
+ * the first replica in the predicted step. If that is NULL, or another replica is the critical one, the step is simulated
+ * once more, with a listener. It fails only as tsim_train_run does. */
+enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_prediction *prediction,
+                                        const struct tsim_timeline *of_first, enum tsim_explain_extent extent,
                                         struct tsim_explanation *explanation, struct tsim_diags *diags);
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation);

@@ -110,17 +110,6 @@ const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_to
     return stands;
 }
 
-/* This says what links carry. */
-struct loads {
-    struct tsim_arena arena;
-    const struct tsim_topology *topology;
-    const struct tsim_placement *placement;
-    const int32_t *kinds; /* of replicas, by their place on the data axis */
-    uint64_t *messages;   /* by link: which messages and which steps of rings of which kinds of replicas cross it */
-    double *data_bytes;   /* by link: of a collective of every data-parallel group */
-    int32_t *data_loads;  /* by link: equal where these bytes are */
-};
-
 /* A message to the next or the previous stage, or to the next rank of a group that has collectives in passes. */
 struct edge {
     enum tsim_axis axis;
@@ -137,17 +126,44 @@ static bool is_there(const struct tsim_placement *placement, int edge) {
     return placement->size[EDGES[edge].axis] > 1;
 }
 
-static void route_edge(const struct loads *loads, int32_t rank, int edge, struct tsim_route *route) {
+/* An edge of the first replica, between two ranks. Replica r has the same r strides of the data axis further on. */
+struct first_edge {
+    int32_t from, to, edge;
+};
+
+/* This says what links carry. */
+struct loads {
+    struct tsim_arena arena;
+    const struct tsim_topology *topology;
+    const struct tsim_placement *placement;
+    const int32_t *kinds; /* of replicas, by their place on the data axis */
+    uint64_t *messages;   /* by link: which messages and which steps of rings of which kinds of replicas cross it */
+    double *data_bytes;   /* by link: of a collective of every data-parallel group */
+    int32_t *data_loads;  /* by link: equal where these bytes are */
+    struct first_edge *edges;
+    int32_t n_edges;
+};
+
+static void find_edges(struct loads *loads) {
     const struct tsim_placement *placement = loads->placement;
-    enum tsim_axis axis = EDGES[edge].axis;
-    struct tsim_coordinates to = tsim_placement_coordinates(placement, rank);
-    to.at[axis] = (to.at[axis] + EDGES[edge].step + placement->size[axis]) % placement->size[axis];
-    tsim_topology_route(loads->topology, rank, tsim_placement_rank(placement, &to), route);
+    size_t most = (size_t)(placement->n_ranks / placement->size[TSIM_AXIS_DATA]) * N_EDGES;
+    loads->edges = TSIM_NEW_ARRAY(&loads->arena, most, struct first_edge);
+    for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
+        const struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+        for (int edge = 0; edge < N_EDGES && at.at[TSIM_AXIS_DATA] == 0; edge++) {
+            enum tsim_axis axis = EDGES[edge].axis;
+            struct tsim_coordinates to = at;
+            to.at[axis] = (to.at[axis] + EDGES[edge].step + placement->size[axis]) % placement->size[axis];
+            if (is_there(placement, edge))
+                loads->edges[loads->n_edges++] = (struct first_edge){rank, tsim_placement_rank(placement, &to), edge};
+        }
+    }
 }
 
-/* Returns the rank at the same place of the first replica. */
-static int32_t in_first_replica(const struct tsim_placement *placement, int32_t rank) {
-    return rank - placement->stride[TSIM_AXIS_DATA] * tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_DATA];
+static void route_edge(const struct loads *loads, const struct first_edge *edge, int32_t replica,
+                       struct tsim_route *route) {
+    int32_t further = replica * loads->placement->stride[TSIM_AXIS_DATA];
+    tsim_topology_route(loads->topology, edge->from + further, edge->to + further, route);
 }
 
 static uint64_t number_of(uint64_t a, uint64_t b, uint64_t c) {
@@ -163,18 +179,18 @@ static bool may_be_short(const struct loads *loads, int32_t link) {
 }
 
 static void add_messages(struct loads *loads) {
-    for (int32_t rank = 0; rank < loads->topology->n_ranks; rank++)
-        for (int edge = 0; edge < N_EDGES; edge++) {
+    for (int32_t i = 0; i < loads->n_edges; i++) {
+        const struct first_edge *edge = &loads->edges[i];
+        uint64_t number = 0; /* sums of such numbers are equal if the messages are */
+        for (int32_t replica = 0; replica < loads->placement->size[TSIM_AXIS_DATA]; replica++) {
             struct tsim_route route;
-            if (!is_there(loads->placement, edge))
-                continue;
-            route_edge(loads, rank, edge, &route);
-            int32_t kind = loads->kinds[tsim_placement_coordinates(loads->placement, rank).at[TSIM_AXIS_DATA]];
-            uint64_t number = number_of((uint64_t)in_first_replica(loads->placement, rank), (uint64_t)edge,
-                                        (uint64_t)kind); /* sums of such numbers are equal if the messages are */
-            for (int32_t i = 0; i < route.n; i++)
-                loads->messages[route.links[i]] += number;
+            if (replica == 0 || loads->kinds[replica] != loads->kinds[replica - 1])
+                number = number_of((uint64_t)edge->from, (uint64_t)edge->edge, (uint64_t)loads->kinds[replica]);
+            route_edge(loads, edge, replica, &route);
+            for (int32_t k = 0; k < route.n; k++)
+                loads->messages[route.links[k]] += number;
         }
+    }
 }
 
 /* Adds a collective of each data-parallel group, or of each group that holds the same experts. */
@@ -221,21 +237,18 @@ static void number_loads(struct loads *loads) {
     }
 }
 
-/* Adds what the rank's messages meet on their way to `met`: on links of which sort, and beside which others. */
-static void meet(const struct loads *loads, int32_t rank, uint64_t *met) {
-    for (int edge = 0; edge < N_EDGES; edge++) {
-        struct tsim_route route;
-        if (!is_there(loads->placement, edge))
-            continue;
-        route_edge(loads, rank, edge, &route);
-        *met = number_of(*met, (uint64_t)edge, (uint64_t)route.n);
-        for (int32_t i = 0; i < route.n; i++) {
-            int32_t link = route.links[i];
-            uint64_t sort = (uint64_t)tsim_topology_link_sort(loads->topology, link);
-            *met = may_be_short(loads, link)
-                       ? number_of(*met, loads->messages[link], sort << 32 | (uint64_t)loads->data_loads[link])
-                       : number_of(*met, sort, 0);
-        }
+/* Adds what the replica's messages of an edge meet on their way to `met`: on links of which sort, and beside which
+ * others. */
+static void meet(const struct loads *loads, const struct first_edge *edge, int32_t replica, uint64_t *met) {
+    struct tsim_route route;
+    route_edge(loads, edge, replica, &route);
+    *met = number_of(*met, (uint64_t)edge->edge, (uint64_t)route.n);
+    for (int32_t i = 0; i < route.n; i++) {
+        int32_t link = route.links[i];
+        uint64_t sort = (uint64_t)tsim_topology_link_sort(loads->topology, link);
+        *met = may_be_short(loads, link)
+                   ? number_of(*met, loads->messages[link], sort << 32 | (uint64_t)loads->data_loads[link])
+                   : number_of(*met, sort, 0);
     }
 }
 
@@ -248,8 +261,9 @@ static int32_t tell_apart(struct loads *loads, uint64_t *met, int32_t *kinds) {
     add_messages(loads);
     for (int32_t place = 0; place < n; place++)
         met[place] = (uint64_t)kinds[place];
-    for (int32_t rank = 0; rank < placement->n_ranks; rank++)
-        meet(loads, rank, &met[tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_DATA]]);
+    for (int32_t i = 0; i < loads->n_edges; i++)
+        for (int32_t place = 0; place < n; place++)
+            meet(loads, &loads->edges[i], place, &met[place]);
     for (int32_t place = 0; place < n; place++) {
         int32_t first = 0;
         while (met[first] != met[place])
@@ -303,6 +317,7 @@ static bool find_kinds(struct tsim_arena *arena, const struct tsim_placement *pl
     if (plan->has_data_group && plan->scenario->model->experts.count > 0)
         add_data_collectives(&loads, plan, true);
     number_loads(&loads);
+    find_edges(&loads);
     uint64_t *met = TSIM_NEW_ARRAY(&loads.arena, (size_t)n, uint64_t);
     while (n_kinds > n_before && n_kinds < n) {
         n_before = n_kinds;

@@ -167,13 +167,9 @@ static struct tsim_collective_request crossing(const struct tsim_stage_group *gr
 /* Finds the links that cross a group: the parts that its ranks own of what one group runs. */
 static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
-                        const int32_t *ranks, int32_t n, int whose) {
-    struct tsim_coordinates first = tsim_placement_coordinates(placement, ranks[0]);
-    struct tsim_collective_request request = crossing(stage_group_of(placement, stage_groups, &first), n, whose);
+                        const int32_t *ranks, int32_t n, const struct tsim_collective_request *request, int whose) {
     struct tsim_pattern pattern;
-    if (!(request.bytes > 0))
-        return;
-    tsim_pattern_build(&pattern, step_links->topology, ranks, n, &request);
+    tsim_pattern_build(&pattern, step_links->topology, ranks, n, request);
     int32_t *n_shares = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), n_phases = pattern.n_lanes * pattern.n_phases;
     for (int32_t i = 0; i < n_phases; i++)
         n_shares[pattern.phases[i].owner] += n_links_of(&pattern, i / pattern.n_phases, &pattern.phases[i]);
@@ -193,12 +189,21 @@ static void cross_groups(const struct tsim_step_links *step_links, struct tsim_a
                          const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, unsigned axes,
                          int whose) {
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
+    const struct tsim_stage_plan *of =
+        NULL; /* the request is the stage's, and groups of a stage mostly come in a row */
+    struct tsim_collective_request request = {.bytes = 0};
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
         if (!tsim_placement_leads(placement, rank, axes))
             continue;
         int32_t n = tsim_placement_ranks(placement, rank, axes, ranks);
-        if (n > 1)
-            cross_group(step_links, arena, placement, stage_groups, ranks, n, whose);
+        struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+        const struct tsim_stage_group *group = stage_group_of(placement, stage_groups, &at);
+        if (n > 1 && group->stage_plan != of) {
+            of = group->stage_plan;
+            request = crossing(group, n, whose);
+        }
+        if (n > 1 && request.bytes > 0)
+            cross_group(step_links, arena, placement, stage_groups, ranks, n, &request, whose);
     }
 }
 
