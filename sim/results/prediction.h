@@ -19,6 +19,7 @@ struct tsim_uncertainty {
     double step_time_low_s, step_time_high_s;
     double round_low_s, round_high_s; /* of a round of post-training */
     int32_t n_rounds;                 /* measured rounds on which these rest; 0: there are none, and no such interval */
+    double low_ratio, high_ratio;     /* ends of the interval of what the run repeats, step or round, over its time */
     /* The number of measured runs on its accelerator in its class of precision: of its kind of model with its
      * software; and all of them. */
     int32_t n_similar, n_own;

@@ -66,6 +66,21 @@ START_TEST(own_error) {
 }
 END_TEST
 
+/* A run of rounds is as uncertain as a round, however well a step is known. */
+START_TEST(error_of_rounds) {
+    plain_run();
+    struct tsim_uncertainty *u = &r.prediction.uncertainty;
+    r.prediction.result.post_training.time_s = 40;
+    u->n_rounds = 8;
+    u->round_low_s = 40 * exp(-OUTSIDE * 0.05);
+    u->round_high_s = 40 * exp(OUTSIDE * 0.3);
+    ck_assert_double_eq_tol(days()->p10, 100 * exp(-INNER * 0.05), 0.2);
+    ck_assert_double_eq_tol(days()->p90, 100 * exp(INNER * 0.3), 1);
+    ck_assert_ptr_nonnull(strstr(u->because[0], "8 measured rounds"));
+    r.prediction.result.post_training.time_s = 0;
+}
+END_TEST
+
 /* Nothing is faster than its products at the peak: where these take 99 days, the interval's 92 are not believed. */
 START_TEST(no_case_beats_the_peak) {
     plain_run();
@@ -205,6 +220,7 @@ static Suite *forecast_suite(void) {
     TCase *tests = tcase_create("days");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, own_error);
+    tcase_add_test(tests, error_of_rounds);
     tcase_add_test(tests, no_case_beats_the_peak);
     tcase_add_test(tests, rates);
     tcase_add_test(tests, checkpoints_are_no_failures);

@@ -737,6 +737,10 @@ static void check_kind(const struct check *c) {
         tsim_diag_hint(
             fail(c, "training.scoring", "grpo has no critic: it uses the mean of a prompt's samples instead"),
             "training.kind: ppo");
+    if (t->kind == TSIM_PPO && !(t->scoring & 1u << TSIM_SCORER_CRITIC))
+        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.scoring"),
+                                          "training.scoring", "ppo without a critic takes what grpo takes"),
+                       "add critic, which is trained, too");
     bool is_of_decoders = t->kind > TSIM_SFT && t->kind != TSIM_DISTILL;
     if (is_of_decoders && (model->kind != TSIM_MODEL_TRANSFORMER || !model->causal || model->list ||
                            model->encoder_layers > 0 || model->image.patch > 0 || model->diffusion.values > 0))

@@ -431,7 +431,8 @@ static const struct tsim_key ADAPTER_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.kind), .words = ADAPTERS,
      .default_text = "none", .is_omitted_when_zero = true,
      .help = "lora: trains low-rank matrices and freezes the model; qlora: also stores the frozen weights of matrix products in 4 or 8 bits"},
-    {INT_KEY("rank", scenario.training.adapter.rank, 1e5, "rank of the adapters' matrices; default: 16"), .is_omitted_when_zero = true},
+    {INT_KEY("rank", scenario.training.adapter.rank, 1e5, "rank of the adapters' matrices; default: 16"), .is_positive = true,
+     .is_omitted_when_zero = true},
     {.key = "targets", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.adapter.targets), .words = TARGETS,
      .is_omitted_when_zero = true,
      .help = "products that have an adapter: a list of qkv (one for all three), query, key, value, output, gate-up (one for both), gate, up, down; "

@@ -96,9 +96,8 @@ static void print_forecast(struct tsim_screen *screen, const struct tsim_predict
     tsim_screen_line(
         screen, "likely",
         "%s%s, %s in eight of ten cases; the spread comes from tsim's own error (-%.1f to +%.1f %%)%s%s%s%s%s",
-        days_range(screen, &u->days), rent, range_text(screen, u->energy_kwh, 1e3, "Wh"),
-        100 * (1 - u->step_time_low_s / result->step.terms.time_s),
-        100 * (u->step_time_high_s / result->step.terms.time_s - 1), has_luck ? ", luck with failures" : "",
+        days_range(screen, &u->days), rent, range_text(screen, u->energy_kwh, 1e3, "Wh"), 100 * (1 - u->low_ratio),
+        100 * (u->high_ratio - 1), has_luck ? ", luck with failures" : "",
         has_luck && result->scenario->reliability.rate_spread > 1 ? ", how often machines fail" : "",
         result->step.variation.draws.has ? ", which accelerators are slow" : "",
         result->scenario->goal.loss_nats > 0 ? ", how many tokens the loss needs" : "",

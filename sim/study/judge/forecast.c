@@ -27,10 +27,9 @@ static struct factor constant(double value) {
     return (struct factor){.at = {value}, .n = 1};
 }
 
-static struct factor model_error(double step_s, const struct tsim_uncertainty *u) {
+static struct factor model_error(const struct tsim_uncertainty *u) {
     double outside = tsim_normal_quantile(0.95);
-    double below = log(step_s / u->step_time_low_s) / outside;
-    double above = log(u->step_time_high_s / step_s) / outside;
+    double below = -log(u->low_ratio) / outside, above = log(u->high_ratio) / outside;
     struct factor m = {.n = MOST_POINTS};
     for (int i = 0; i < m.n; i++) {
         double z = tsim_normal_quantile(frac_of(i, m.n));
@@ -83,8 +82,8 @@ static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct ts
                                        struct tsim_distribution *at) {
     const struct tsim_result *result = &prediction->result;
     const struct tsim_campaign *c = &result->campaign;
-    struct factor m = model_error(result->step.terms.time_s, &prediction->uncertainty), r = failure_rate(result),
-                  s = stragglers(result), l = losses(c);
+    struct factor m = model_error(&prediction->uncertainty), r = failure_rate(result), s = stragglers(result),
+                  l = losses(c);
     double failing = failing_frac(c), *days = TSIM_NEW_ARRAY(arena, (size_t)(m.n * r.n * s.n * l.n), double);
     size_t n = 0;
     for (int i = 0; i < m.n; i++)
@@ -210,11 +209,12 @@ static void fill_because(struct tsim_arena *arena, const struct tsim_result *res
     const struct tsim_campaign *c = &result->campaign;
     const struct tsim_reliability_spec *r = &sc->reliability;
     const struct tsim_straggler_draws *draws = &result->step.variation.draws;
-    double step_s = result->step.terms.time_s;
     u->n_because = 0;
-    say(u,
-        tsim_arena_printf(arena, "tsim's own error: the step may be %.1f %% shorter to %.1f %% longer (%s)",
-                          100 * (1 - u->step_time_low_s / step_s), 100 * (u->step_time_high_s / step_s - 1), u->basis));
+    say(u, tsim_arena_printf(arena, "tsim's own error: the %s may be %.1f %% shorter to %.1f %% longer (%s)",
+                             u->n_rounds > 0 ? "round" : "step", 100 * (1 - u->low_ratio), 100 * (u->high_ratio - 1),
+                             u->n_rounds > 0
+                                 ? tsim_arena_printf(arena, "90 %% interval from %d measured rounds", (int)u->n_rounds)
+                                 : u->basis));
     if (c->n_times > 1)
         say(u, tsim_arena_printf(arena, "luck with failures: %.4g to %.4g days in eight of ten of %lld simulated runs",
                                  c->days_p10, c->days_p90, (long long)c->n_times));
@@ -250,8 +250,10 @@ static void record(const struct tsim_prediction *prediction, const char *group, 
         return;
     const struct tsim_amount inputs[] = {
         tsim_figure(r, figure, value, of_figure),
-        tsim_figure(r, "uncertainty.step_time_low_s", u->step_time_low_s, TSIM_TIME_S),
-        tsim_figure(r, "uncertainty.step_time_high_s", u->step_time_high_s, TSIM_TIME_S),
+        u->n_rounds > 0 ? tsim_figure(r, "uncertainty.round_low_s", u->round_low_s, TSIM_TIME_S)
+                        : tsim_figure(r, "uncertainty.step_time_low_s", u->step_time_low_s, TSIM_TIME_S),
+        u->n_rounds > 0 ? tsim_figure(r, "uncertainty.round_high_s", u->round_high_s, TSIM_TIME_S)
+                        : tsim_figure(r, "uncertainty.step_time_high_s", u->step_time_high_s, TSIM_TIME_S),
         tsim_of_scenario(r, "reliability.rate_spread", result->scenario->reliability.rate_spread, TSIM_FRACTION)};
     const struct {
         const char *end;
@@ -269,6 +271,10 @@ void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction)
     const struct tsim_campaign *c = &prediction->result.campaign;
     if (!c->has || !u->basis)
         return;
+    double repeated_s =
+        u->n_rounds > 0 ? prediction->result.post_training.time_s : prediction->result.step.terms.time_s;
+    u->low_ratio = (u->n_rounds > 0 ? u->round_low_s : u->step_time_low_s) / repeated_s;
+    u->high_ratio = (u->n_rounds > 0 ? u->round_high_s : u->step_time_high_s) / repeated_s;
     u->has_run = true;
     u->days = days_of(arena, prediction, &u->days_at);
     if (is_to_a_loss(prediction->result.scenario))

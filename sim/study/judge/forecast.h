@@ -8,8 +8,8 @@
  *   f     the part of l that failures cause; checkpoints and pauses come however often failures are
  *   r     the number of failures over the assumed number: lognormal, within reliability.rate_spread in eight of ten
  *         cases. That rarer failures allow for rarer checkpoints is left out.
- *   m     measured over predicted step time, as the step's interval has it (uncertainty.h): two halves of lognormals
- *         that meet at 1, the median, with 5 % below the low end and 5 % above the high one
+ *   m     measured over predicted time of a step, or of a round that generates its samples, as its interval has it
+ *         (uncertainty.h): two halves of lognormals that meet at 1, the median, with 5 % below the low end and 5 % above the high one
  *   s     stragglers: the step of other draws over that of this one (step_variation.h)
  *
  * No case is below what the products take at the accelerators' peak (study/search/clusters.h). The factors are taken to
