@@ -20,11 +20,11 @@ void tsim_arena_init(struct tsim_arena *arena);
 void tsim_arena_release(struct tsim_arena *arena); /* frees everything; the arena may be used again */
 void tsim_arena_reset(struct tsim_arena *arena);   /* forgets everything, keeps the largest block for reuse */
 
-/* Returns zeroed memory, aligned for any type and never NULL: where memory runs out, the program prints a message and
+/* Returns zeroed memory, aligned for any type and never NULL: if memory runs out, the program prints a message and
  * exits with status 5. Zero bytes give a valid unique pointer. */
 void *tsim_arena_alloc(struct tsim_arena *arena, size_t size_bytes);
 void *tsim_arena_array(struct tsim_arena *arena, size_t count, size_t item_bytes); /* checks for overflow */
-/* Returns an array of n items that has room for one more: `array` itself, or where it is full a copy of twice its size.
+/* Returns an array of n items that has room for one more: `array` itself, or a copy of twice its size if it is full.
  * *capacity is the size in items. The smaller array stays in the arena. */
 void *tsim_arena_grow(struct tsim_arena *arena, void *array, size_t n, int32_t *capacity, size_t item_bytes);
 char *tsim_arena_strdup(struct tsim_arena *arena, const char *text);

@@ -1,4 +1,4 @@
-/* bug.h - what happens where the program finds a mistake of its own. It includes nothing of tsim, so everything may
+/* bug.h - what happens when the program finds a mistake of its own. It includes nothing of tsim, so everything may
  * assert. */
 #ifndef TSIM_BASE_BUG_H
 #define TSIM_BASE_BUG_H

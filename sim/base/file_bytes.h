@@ -18,8 +18,8 @@ struct tsim_file_bytes {
 enum { TSIM_MOST_CONFINED = 4 };
 void tsim_files_confine(const char *const *folders, size_t n_folders);
 
-/* These work as stat and fopen(file, "rb") do, and also find what the thread's caller has lent (caller.h). Where files
- * are confined, one outside is reported as missing (ENOENT), whether it exists or not. */
+/* These work as stat and fopen(file, "rb") do, and also find what the thread's caller has lent (caller.h). If files are
+ * confined, one outside is reported as missing (ENOENT), whether it exists or not. */
 int tsim_file_stat(const char *file, struct stat *info);
 FILE *tsim_file_open(const char *file);
 

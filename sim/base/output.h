@@ -18,7 +18,7 @@ struct tsim_output; /* an open file */
 /* Opens a file for writing. A failure is TSIM_ERR_IO, with one diagnostic that names the file. */
 enum tsim_status tsim_output_open(struct tsim_arena *arena, const char *name, struct tsim_output **output,
                                   struct tsim_diags *diags);
-/* Fails where tsim_output_open would, and leaves nothing behind. Call it before work that takes long. Files that are
+/* Fails if tsim_output_open would fail, and leaves nothing behind. Call it before work that takes long. Files that are
  * not regular are left alone, since to open them may block or be noticed. */
 enum tsim_status tsim_output_try(const char *name, struct tsim_diags *diags);
 FILE *tsim_output_stream(const struct tsim_output *output);

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Returns the text with its control characters replaced, or `text` itself where it has none. */
+/* Returns the text with its control characters replaced, or `text` itself if it has none. */
 const char *tsim_plain_text(struct tsim_arena *arena, const char *text);
 void tsim_put_plain(FILE *out, const char *text);
 

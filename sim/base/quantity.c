@@ -471,8 +471,8 @@ bool tsim_name_says_unit(const char *name) {
 /* ---- writing ---- */
 
 /* Returns how many digits to try first. A decimal of up to 15 digits survives the way to a double and back to 15
- * digits, so where those read back as the value, what is left of them without the zeros at the end is the shortest;
- * where they do not, 16 or 17 are needed. Near the smallest double fewer digits are exact, and this does not hold. */
+ * digits. So if 15 digits read back as the value, they are the shortest text once zeros at the end are dropped; if not,
+ * 16 or 17 digits are needed. Near the smallest double fewer digits are exact, and this does not hold. */
 static int fewest_digits(double value) {
     char text[32];
     if (fabs(value) < 1e-290)

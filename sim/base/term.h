@@ -7,8 +7,8 @@
  *
  * Without a recorder (NULL) that is a multiplication and nothing else; with one it also keeps a node for the tree that
  * `tsim explain` prints. One function computes both (tsim_by_rule), so a node always is what its rule makes of its
- * parts. Nodes that are equal are one node: a tree is an acyclic graph. Where a loop looks for the best of many, it is
- * gone through without a recorder, and once more with one for what it found. */
+ * parts. Nodes that are equal are one node: a tree is an acyclic graph. A loop that looks for the best of many runs
+ * without a recorder, and once more with one for the best. */
 #ifndef TSIM_BASE_TERM_H
 #define TSIM_BASE_TERM_H
 
@@ -58,7 +58,7 @@ struct tsim_term_recorder {
 };
 void tsim_term_recorder_init(struct tsim_term_recorder *recorder, struct tsim_arena *arena);
 
-/* Returns the node that equals `term`. Where none does, it keeps a new one, with copies of the strings and parts. A
+/* Returns the node that equals `term`. If none does, it keeps a new one, with copies of the strings and parts. A
  * sum's parts that are 0 are left out. */
 const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const struct tsim_term *term);
 
@@ -184,7 +184,7 @@ static inline struct tsim_amount tsim_outcome(struct tsim_term_recorder *recorde
 /* Returns the term of a figure of the run by the figure's name in the summary, or NULL if none was recorded. */
 const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *recorder, const char *name);
 
-/* Returns a figure that was computed elsewhere. Where its term was not recorded, a leaf says how to see it. */
+/* Returns a figure that was computed elsewhere. If its term was not recorded, a leaf says how to see it. */
 struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,
                                enum tsim_dimension dimension);
 

@@ -23,7 +23,7 @@ struct tsim_early_steps {
     double steps, samples, time_s, energy_j;
 };
 
-/* The part of a checkpoint that crosses the NICs while steps go on. It is zeroed where there is none. */
+/* The part of a checkpoint that crosses the NICs while steps go on. It is zeroed if there is none. */
 struct tsim_checkpoint_traffic {
     struct tsim_amount lasts_s; /* from the beginning of a step until all of it has crossed */
     struct tsim_amount slows_s; /* by how much it delays all steps that begin meanwhile, together */

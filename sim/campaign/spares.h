@@ -1,6 +1,6 @@
 /* spares.h - how many nodes should stand by, found by simulation of the run with its failures.
  *
- * Where the nodes that are away never outnumber the spares, the job never lacks one, and more spares change nothing. So
+ * If the nodes that are away never outnumber the spares, the job never lacks one, and more spares change nothing. So
  * the largest number worth trying is the most nodes that are ever away at a time, with unlimited spares. Each smaller
  * number is simulated with the same seeds. Nothing else is left out, so the number that is found is the best of all. */
 #ifndef TSIM_CAMPAIGN_SPARES_H

@@ -14,8 +14,8 @@ struct tsim_cluster {
     const struct tsim_fabric *fabric;     /* NULL: one node without a fabric */
     int64_t nodes, accelerators_per_node; /* those in use */
 
-    /* The outgoing scale-up link of one accelerator; 0 if it is alone on its node. Where a node has no links of its own
-     * the host link stands in. The rate is what a ring over the whole node reaches, which is less than the wire.
+    /* The outgoing scale-up link of one accelerator; 0 if it is alone on its node. If a node has no links of its own,
+     * it is the host link. The rate is what a ring over the whole node reaches, which is less than the wire.
      * Point-to-point copies reach about the same and are taken as equal (in GB/s, A100: 274 copied, 235 in a ring;
      * H100: 376 and 367). */
     double scale_up_bytes_per_s;
@@ -25,7 +25,7 @@ struct tsim_cluster {
     double pair_bytes_per_s; /* between two accelerators of a node: the link, in a mesh 1/(n-1) of it */
 
     /* One accelerator's share of its node's NICs in each direction: wire x fabric efficiency / oversubscription. An
-     * accelerator uses no more than its own NICs (nics / accelerators, at least one) even where others are idle, and a
+     * accelerator uses no more than its own NICs (nics / accelerators, at least one), even if others are idle, and a
      * software profile may use fewer of a node's NICs. It is 0 on one node without a fabric. */
     double nic_bytes_per_s;
     double nics_per_accelerator; /* those in use; may be below 1 */

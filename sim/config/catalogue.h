@@ -120,7 +120,8 @@ struct tsim_mamba1 {
     bool norms;     /* step sizes and the vectors that write and read states are normalized (Jamba) */
 };
 
-/* A convolution over a few tokens, each channel for itself, between two gates (LFM2; Liquid AI 2025, arXiv:2511.23404). */
+/* A convolution over a few tokens, each channel for itself, between two gates (LFM2; Liquid AI 2025,
+ * arXiv:2511.23404). */
 struct tsim_short_convolution {
     int64_t kernel; /* width in tokens; 0: the model has no such layer, and nothing else counts */
     bool bias;      /* the convolution and both products have biases */
@@ -570,8 +571,8 @@ enum tsim_attention_layout {
  * adjusted_qk). */
 enum tsim_rotary { TSIM_ROTARY_BY_FUSION, TSIM_ROTARY_FUSED, TSIM_ROTARY_COMPLEX, TSIM_ROTARY_MATRIX };
 /* A gated feed-forward block's first two matrices are either two products, whose input gradients are added (torchtitan,
- * transformers), or one product, whose result is split and its gradients joined (nanotron). It matters where nothing is
- * fused. */
+ * transformers), or one product, whose result is split and its gradients joined (nanotron). It matters only if nothing
+ * is fused. */
 enum tsim_gate_products { TSIM_GATE_TWO, TSIM_GATE_ONE };
 /* RMS norms are computed as `fusion` says, or by a kernel of their own whatever it says, on their input or on a copy of
  * it in fp32. */
@@ -623,7 +624,7 @@ enum tsim_recompute {
     TSIM_RECOMPUTE_SQRT,
     TSIM_RECOMPUTE_EVERY
 };
-/* `recompute: selective` executes one of these again where the scenario does not list parts: see scenario.h. */
+/* `recompute: selective` executes one of these again if the scenario does not list parts: see scenario.h. */
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
 
 /* The loss over the vocabulary is computed operator by operator, or by one kernel forward and one backward; as the
@@ -656,7 +657,7 @@ enum tsim_table_placement { TSIM_TABLES_BY_CAPACITY, TSIM_TABLES_WHOLE, TSIM_TAB
 enum tsim_table_update { TSIM_UPDATE_FUSED, TSIM_UPDATE_SPARSE, TSIM_UPDATE_REDUCED };
 enum tsim_bottom_mlp { TSIM_BOTTOM_REPLICATED, TSIM_BOTTOM_FIRST_RANK };
 
-/* Bias and activation behind a product of a list, where they are fused, run in the product's kernel or in a pass of
+/* Bias and activation behind a product of a list, if they are fused, run in the product's kernel or in a pass of
  * their own. */
 enum tsim_bias_activation { TSIM_BIAS_IN_PRODUCT, TSIM_BIAS_PASS };
 

@@ -120,8 +120,8 @@ static const double P2P_LONGEST_PART_BYTES = 16777216;
 static const double NODE_CHANNELS[TSIM_N_GENERATIONS] = {
     [TSIM_VOLTA] = 12, [TSIM_AMPERE] = 24, [TSIM_HOPPER] = 24, [TSIM_BLACKWELL] = 24};
 /* Between nodes NCCL opens two channels for each NIC (src/graph/connect.cc, ncclTopoPostset), and from Hopper on twice
- * as many where these are fewer than 16 and one NIC carries more than 45 GB/s: 8 for two accelerators on a node with
- * NICs of 400 Gb/s (NVIDIA/nccl issue 1189). */
+ * as many if these are fewer than 16 and one NIC carries more than 45 GB/s: 8 for two accelerators on a node with NICs
+ * of 400 Gb/s (NVIDIA/nccl issue 1189). */
 static const double CHANNELS_PER_NIC = 2, FEW_CHANNELS = 16, FAST_NIC_BYTES_PER_S = 45.0 * GB_PER_S;
 static const double NVLS_CHANNELS[TSIM_N_GENERATIONS][2] = {/* on one node, and on more (src/transport/nvls.cc) */
                                                             [TSIM_VOLTA] = {16, 16},

@@ -1,6 +1,6 @@
 /* update.h - the time of the optimizer's update on one rank of a stage.
  *
- * On the accelerator an update takes its memory traffic, or its vector operations where these take longer
+ * On the accelerator an update takes its memory traffic, or its vector operations if these take longer
  * (model/optimizer.h), then GaLore's products, then the latency of a few multi-tensor kernels.
  *
  * Offloaded, the host does the update. Gradients reach it while the last micro-batch's backward pass releases them.

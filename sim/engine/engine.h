@@ -111,7 +111,7 @@ struct tsim_engine_options {
     tsim_observer_fn observer;   /* may be NULL */
     tsim_describe_fn describe;   /* may be NULL */
     tsim_between_fn between;     /* may be NULL */
-    const bool *calls_between;   /* calls `between` only where the flag is set; NULL: after every tick */
+    const bool *calls_between;   /* calls `between` only if the flag is set; NULL: after every tick */
     void *context;               /* the first argument of observer, describe and between */
 };
 

@@ -153,8 +153,8 @@ static inline double tsim_sharing_rate(const struct tsim_sharing *sharing, int32
     return sharing->activities[activity].rate;
 }
 
-/* Returns what all activities but the demand's own use of its resource. Where they are few it is a fresh sum, which
- * does not depend on what came before. */
+/* Returns what all activities but the demand's own use of its resource. If they are few, it is a fresh sum, which does
+ * not depend on the order of earlier changes. */
 double tsim_sharing_used_beside(const struct tsim_sharing *sharing, const struct tsim_sharing_demand *demand);
 
 /* Returns the units of ended activities. The owner, who knows the time, adds those under way. */

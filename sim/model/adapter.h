@@ -64,9 +64,9 @@ void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_s
 /* Adds the kernels that restore a quantized frozen weight of so many elements before its product, forward or
  * backward. */
 void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
-/* Does the same, and also transposes a trained weight in fp8 where the software keeps it once, which is compiled
- * software on NVIDIA's accelerators before Blackwell (pytorch/ao float8_ops.py, preprocess_addmm). Transformer Engine's
- * cast writes both. */
+/* Does the same, and also transposes a trained weight in fp8 if the software keeps it once, which is compiled software
+ * on NVIDIA's accelerators before Blackwell (pytorch/ao float8_ops.py, preprocess_addmm). Transformer Engine's cast
+ * writes both. */
 void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
 
 /* The first returns whether products of frozen 4-bit weights keep their inputs, as in bitsandbytes before 0.43.2

@@ -39,16 +39,17 @@ static double kept_inputs_frac(const struct tsim_op_shape *z) {
     return (tsim_keeps_input(z, TSIM_PRODUCT_QKV) + tsim_keeps_input(z, TSIM_PRODUCT_UP)) / 2.0;
 }
 
-/* Returns the bytes that a norm keeps of an element of its input: of an RMS norm in fp32 that copy, and written out
- * also what it multiplies its scale with, where the scale is trained. */
+/* Returns the bytes that a norm keeps of an element of its input: for an RMS norm in fp32 that copy, and if it is
+ * written out and its scale is trained, also the normalized values. */
 static double norm_input_bytes(const struct tsim_op_shape *z) {
     if (z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32)
         return 4;
     return norms_are_written_out(z) ? 4 + (tsim_is_frozen(z->scenario) ? 0 : z->element_bytes) : z->element_bytes;
 }
 
-/* Returns the width of keys and values as attention takes them. Eager software writes them for every query head. Where
- * there are as many, values stay a part of the product's result, which is whole beside rotated queries and keys. */
+/* Returns the width of keys and values as attention takes them. Eager software writes them for every query head. If
+ * there are as many heads of keys as of queries, values stay a part of the product's result, which is kept whole beside
+ * rotated queries and keys. */
 static double kept_keys_and_values(const struct tsim_op_shape *z) {
     enum tsim_attention_layout layout = z->software->attention_layout;
     bool is_eager = z->software->fusion == TSIM_FUSION_NONE && z->model->latent.kv_rank == 0;

@@ -72,7 +72,7 @@ enum tsim_layer_product {
     TSIM_NO_LAYER_PRODUCT = TSIM_N_LAYER_PRODUCTS
 };
 
-/* The parameters of one layer by place, 0 where its kind has none. They are exact counts, neither sharded nor
+/* The parameters of one layer by place, 0 if its kind has none. They are exact counts, neither sharded nor
  * padded. */
 struct tsim_layer_parameters {
     double attention; /* the matrices that tensor ranks divide */

@@ -149,8 +149,8 @@ static inline void cast_activation(struct tsim_op_list *list, const struct tsim_
     cast_part(list, z, name, elements, TSIM_RECOMPUTE_ACTIVATION, z->software->fusion != TSIM_FUSION_TE);
 }
 
-/* Adds the rows of tiles that two experts have a part of, which are computed for both, and the weights that are read for
- * each tile. FLOPs count what was asked for. */
+/* Adds the rows of tiles that two experts have a part of, which are computed for both, and the weights that are read
+ * for each tile. FLOPs count what was asked for. */
 static inline void in_expert_tiles(struct tsim_op *op, const struct tsim_op_shape *z) {
     const struct tsim_expert_tiles *tiles = &z->software->expert_tiles;
     double devices = fmax((double)tiles->devices, 1), shared = devices * (1 - 1 / z->groups),
@@ -243,7 +243,7 @@ void tsim_op_layout_operands(struct tsim_op_list *list, const struct tsim_op_sha
 void tsim_op_layout_result(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_result_gradient(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_joined(struct tsim_op_list *list, const struct tsim_op_shape *z);
-/* Adds the sum of three gradients of one input, where queries, keys and values are three products of it. Fused software
+/* Adds the sum of the three gradients of one input of which queries, keys and values are three products. Fused software
  * has no such kernel. */
 void tsim_op_layout_inputs(struct tsim_op_list *list, const struct tsim_op_shape *z);
 

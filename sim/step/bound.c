@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Ticks of a picosecond round each operator to the nearest: where these take half a microsecond or more, their sum is
- * within this share. */
+/* Each operator is rounded to the nearest tick, a picosecond. If operators take half a microsecond or more, their sum
+ * is within this share. */
 #define TICKS_FRAC 1e-6
 
 /* A chain through the stages, from the first on. */
@@ -218,8 +218,8 @@ static double tail_s(const struct tsim_step_plan *plan, int32_t stage) {
 }
 
 /* Returns the time that the stage's messages take on their way. Those of a direction follow one another on a stream.
- * All of them leave the node through its NICs, where a node has ranks of one stage alone: then the ranks share the NICs
- * as equals, each with its part of their rate. */
+ * If a node has ranks of only one stage, all of them leave it through its NICs, which the ranks share as equals, each
+ * with its part of their rate. */
 static double sent_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement, int32_t stage) {
     const struct tsim_stage_plan *sp = &plan->stages[stage];
     double sums_s[2] = {0}, bytes = 0;

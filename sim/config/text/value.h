@@ -1,5 +1,5 @@
 /* value.h - what a YAML file says, before its meaning is known: a tree of scalars, sequences and mappings in which
- * every key and every value knows the file, line and column (from 1) where it was written.
+ * every key and every value knows the file, line and column (from 1) of its text.
  *
  * A tree is const once built and lives in an arena. Trees share subtrees: an alias, and what `extends` takes over. */
 #ifndef TSIM_CONFIG_VALUE_H

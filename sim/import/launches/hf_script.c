@@ -206,7 +206,7 @@ static bool is_alpaca(struct tsim_recipe *r) {
     return find(r, "base_model") && find(r, "data_path") && find(r, "micro_batch_size");
 }
 
-/* Adds what alpaca-lora's code has, where no argument says a precision: fp16, a frozen model of 8 bits, and
+/* If no argument gives a precision, adds that of alpaca-lora's code: fp16, a frozen model of 8 bits, and
  * recomputation, which peft's prepare_model_for_int8_training switches on. */
 static void add_of_alpaca(struct tsim_recipe *r) {
     static const char *const PRECISIONS[] = {"bf16",         "fp16",      "torch_dtype",

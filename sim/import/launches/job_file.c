@@ -3,8 +3,8 @@
  *
  * Megatron-LM, NeMo, torchtitan and DeepSpeed number tensor ranks innermost, then context, expert, data and pipeline
  * (megatron/core/parallel_state.py, order "tp-cp-ep-dp-pp"; torchtitan's mesh; DeepSpeed's
- * PipeModelDataParallelTopology), Megatron with --use-tp-pp-dp-mapping data outermost. Where the scenario's order is
- * another, Slurm is told for each rank of the software the node of the rank that was simulated. */
+ * PipeModelDataParallelTopology), Megatron with --use-tp-pp-dp-mapping data outermost. If the scenario's order differs,
+ * Slurm is told for each rank of the software the node of the simulated rank. */
 #include "config/files/vendor.h"
 #include "import/launches/launch_writer.h"
 

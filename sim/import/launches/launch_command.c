@@ -329,8 +329,8 @@ static bool has_program(const struct words *w) {
     return false;
 }
 
-/* Reads the last of the commands that have most of the telling arguments; where none has any, all that was assigned, else a
- * command that is only printed. */
+/* Reads the command with the most telling arguments, the last one of several. If none has any, reads everything that
+ * was assigned, or else a command that is only printed. */
 static bool read_script(struct reading *g, const struct tsim_shell_script *script) {
     struct words w = {NULL, 0, 0};
     size_t best = script->n_commands, shown = best, most = 0, n_alike = 0;

@@ -221,8 +221,8 @@ static void put_measured(struct reading *g) {
 
 /* ---- older and other names ---- */
 
-/* Names of other versions and of what is built on Megatron-LM, where the usual one is not given: those of before 2021
- * (--batch-size was that of a pass on a replica), of BigScience's, of MindSpeed-LLM and of Alibaba's patches. */
+/* Names of other versions and of programs built on Megatron-LM, used if the usual name is not given: those of before
+ * 2021 (--batch-size was that of a pass on a replica), of BigScience's, of MindSpeed-LLM and of Alibaba's patches. */
 static void rename_settings(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {{"model_parallel_size", "tensor_model_parallel_size"},
                                            {"batch_size", "micro_batch_size"},

@@ -1,7 +1,7 @@
 /* The schedule as text: a line for each pipeline stage, a column for each slice of time.
  *
  * A column shows what the stage does for most of its time: F forward, B backward (of split passes the input gradient),
- * W weight gradient, a blank in a wait. Where passes are wide enough their first column is a capital and the others are
+ * W weight gradient, a blank in a wait. If passes are wide enough, their first column is a capital and the others are
  * small, so that passes can be told apart. A step that is too long is shown in two windows, its beginning and its end.
  */
 #include "report/terminal/explain_sections.h"
@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum { LABEL_COLUMNS = 9, MOST_STAGES = 16, SHOWN_ENDS = 7, MOST_COLUMNS = 100 };
-/* A window shows the ramp and half as much of what follows it. A pass has at least two columns if the ramp allows it. */
+/* A window shows the ramp and half as much of what follows it. A pass has at least two columns if the ramp allows
+ * it. */
 #define RAMP_FRAC (2.0 / 3.0)
 #define COLUMNS_OF_PASS 2.0
 
@@ -66,7 +67,8 @@ static double overlap_s(const struct tsim_slice *slice, double from_s, double un
     return fmax(fmin(slice->end_s, until_s) - fmax(slice->begin_s, from_s), 0);
 }
 
-/* Returns the letter of what fills most of the column; *at is the first slice that ends after the column's beginning. */
+/* Returns the letter of what fills most of the column; *at is the first slice that ends after the column's
+ * beginning. */
 static char column_of(const struct tsim_stage_slices *stage, const struct window *window, int32_t column, int32_t *at) {
     double from_s = window->from_s + column * window->column_s, until_s = from_s + window->column_s;
     double by_kind_s[TSIM_N_PASS_KINDS] = {0}, idle_s = window->column_s;

@@ -132,8 +132,8 @@ static bool is_joined(enum tsim_task_kind kind) {
     return kind == TSIM_TASK_GATHER || kind == TSIM_TASK_REDUCE || kind == TSIM_TASK_TIED || kind == TSIM_TASK_NORM;
 }
 
-/* Returns the task that let the one at `place` begin: the one before it, a message to its stage, what another of the
- * stage's streams did; where stages meet, what another stage did. */
+/* Returns the task that let the one at `place` begin: the one before it, a message to its stage, or what another of the
+ * stage's streams did; if stages meet, what another stage did. */
 static struct place cause_of(const struct tsim_timeline_tasks *t, struct place place) {
     const struct task *task = task_at(t, place), *before = place.index > 0 ? task - 1 : NULL;
     if (before && before->end_s >= task->begin_s)

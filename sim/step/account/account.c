@@ -85,8 +85,8 @@ static void account_pass_wait(struct tsim_stage_group *group, int32_t index, int
         group->totals[TSIM_TOTAL_PIPELINE] += until - under_way;
 }
 
-/* Counts what chance has added to this pass: passes are priced by their kind, without it. Where its kernels were
- * played, they say what that was: those of a segment are not exactly its share of the pass. */
+/* Counts what chance has added to this pass; passes are priced by their kind, without chance. If its kernels were
+ * played, they tell the price, because those of a segment are not exactly its share of the pass. */
 static void account_noise(struct tsim_stage_group *group, int32_t index, int32_t segment) {
     struct tsim_pass_cost mean, own;
     tsim_stage_group_pass_cost(group, tsim_stage_group_item(group, index), segment,

@@ -40,7 +40,7 @@ void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stag
 void tsim_spare_links_find(struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
 /* Adds, after the step, the traffic that was counted without the links to the links. */
 void tsim_spare_links_book(const struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
-/* Finds the same with TSIM_FOLD_STAGES, where links that are meters have room. */
+/* Finds the same with TSIM_FOLD_STAGES, in which links that are meters have room. */
 void tsim_spare_meters_find(struct tsim_stage_group *group);
 
 #endif

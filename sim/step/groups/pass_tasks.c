@@ -111,8 +111,8 @@ static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_s
                                       scale_up_bytes_per_s, nic_bytes_per_s);
 }
 
-/* Experts are exchanged among stage groups of several replicas: where these are simulated apart, they begin together,
- * and so do groups that stay in step. */
+/* Stage groups of several replicas exchange tokens of experts: if they are simulated apart, they begin together, and so
+ * do groups that stay in step. */
 static void join_experts(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
     const struct tsim_step_plan *plan = group->plan;
     int32_t n = group->keeps_step ? plan->n_replicas : plan->n_exchanging;

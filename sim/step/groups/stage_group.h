@@ -20,7 +20,7 @@ static inline int32_t tsim_label_item(int64_t label) {
 static inline int32_t tsim_label_segment(int64_t label) {
     return (int32_t)(label & 0xffffff);
 }
-/* Returns the label of the same task `items` items later, or the same label where the task has no item. */
+/* Returns the label of the same task `items` items later, or the same label if the task has no item. */
 static inline int64_t tsim_label_moved(int64_t label, int32_t items) {
     int32_t item = tsim_label_item(label);
     return item < 0 ? label : tsim_label(tsim_label_kind(label), item + items, tsim_label_segment(label));
@@ -120,7 +120,7 @@ struct tsim_copying {
     bool is_of_update; /* the item's activations are copied; its gradients for the host's update come next */
 };
 
-/* The engine's resources of one rank. Where one step of each stage is simulated (folding.h) they are the rank's own,
+/* The engine's resources of one rank. If one step of each stage is simulated (folding.h), they are the rank's own,
  * and a resource that cannot be short is a meter, which only counts (peak_demand.h). Otherwise scale_up and NICs are
  * links of the topology. */
 struct tsim_member {
@@ -210,7 +210,7 @@ struct tsim_stage_group {
     /* First signals, by tsim_stage_group_slot: what a pass waits for has come; what it sends may go. */
     int32_t activation_in, gradient_in, forward_out, backward_out;
     /* First signals, by bucket, or by (item, unit) in fully sharded training: parameters are gathered, gradients are
-     * there. Where each micro-batch reduces, segment_done goes by (slot, bucket of the chunk). `reduced` is one signal:
+     * there. If each micro-batch reduces, segment_done goes by (slot, bucket of the chunk). `reduced` is one signal:
      * all `n_reductions` are over. */
     int32_t gathered, segment_done, reduced;
     int32_t n_reductions;
@@ -220,7 +220,7 @@ struct tsim_stage_group {
     /* The schedule from here on; periods.h leaves out what repeats. */
     const struct tsim_pass_item *items;
     int32_t n_items, n_skipped[2]; /* slots left out: of forward passes, of other passes */
-    /* From here, where the programs stand. The compute stream: */
+    /* From here on, the places of the programs. The compute stream: */
     int32_t item, segment; /* the next pass */
     int32_t n_asked;       /* batches of the input pipeline so far */
     bool has_batch;        /* the next pass has its batch */
@@ -253,12 +253,12 @@ struct tsim_stage_group {
 void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
                                   double bytes_per_s, struct tsim_task *task);
 
-/* The task takes `per_unit` of the resource for each unit of its work. The demand stands in the task or, where that is
+/* The task takes `per_unit` of the resource for each unit of its work. The demand stands in the task or, if that is
  * full, in the stage group's own room. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit);
 /* A member sends `up` bytes/s inside its node and `nic` bytes/s to other nodes, over the links that its collectives
- * `which` (TSIM_CROSSED_...) cross or, where they cross none, over its own links. */
+ * `which` (TSIM_CROSSED_...) cross or, if they cross none, over its own links. */
 void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                    struct tsim_task *task, const struct tsim_member *member, int which, double up,
                                    double nic);

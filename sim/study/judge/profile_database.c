@@ -82,8 +82,8 @@ static const char *rocpd_run(struct tsim_arena *arena, const struct tsim_store *
     return run ? run : first;
 }
 
-/* Times are nanoseconds since the machine's start or 1970, where a double of seconds would round them: since the first
- * kernel. */
+/* Times are nanoseconds since the machine's start or 1970. A double of seconds would round them, so they are counted
+ * from the first kernel. */
 static const char *read_rocpd(struct tsim_arena *arena, const struct tsim_store *store, const char *run,
                               struct tsim_profile_builder *builder) {
     const char *origin = tsim_arena_printf(arena, "(SELECT min(start) FROM \"rocpd_kernel_dispatch%s\")", run);

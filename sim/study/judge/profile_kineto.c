@@ -13,8 +13,8 @@ enum { MOST_DEPTH = 64, NAME_BYTES = 512 };
 #define MOST_US 1e16 /* three hundred years */
 
 /* Times are microseconds (with nanoseconds behind the point since PyTorch 2.4; displayTimeUnit is for the eye, and
- * baseTimeNanoseconds only shifts them), in older traces since 1970, where a double of seconds is a quarter of a
- * microsecond off: they are counted from the first event. */
+ * baseTimeNanoseconds only shifts them), in older traces since 1970. A double of seconds would then be a quarter of a
+ * microsecond off, so they are counted from the first event. */
 struct reader {
     struct tsim_profile_builder *builder;
     double origin_us;
@@ -133,7 +133,7 @@ static bool read_index(struct reader *t, int64_t *value) {
     return true;
 }
 
-/* Reads `args` of an event: the device, the stream and the call, where it says them. Events that rocprof (of 2019 to
+/* Reads `args` of an event: the device, the stream and the call, if it gives them. Events that rocprof (of 2019 to
  * 2024) traced have no category; only those that ran on an accelerator have dev-id. */
 static bool read_args(struct reader *t, struct fields *f) {
     if (peek(t) != '{')

@@ -1,4 +1,4 @@
-/* buy_judgements.h - what `tsim buy` assumes where no measurement decides, each figure with its reason. docs/buy.md
+/* buy_judgements.h - what `tsim buy` assumes if no measurement decides, each figure with its reason. docs/buy.md
  * tells its reader the same figures. */
 #ifndef TSIM_STUDY_BUY_JUDGEMENTS_H
 #define TSIM_STUDY_BUY_JUDGEMENTS_H
