@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Returns the bytes as a text in `arena`; NULL where they hold a NUL. */
+/* Returns the bytes as a text in `arena`; NULL if they hold a NUL. */
 static inline const char *fuzz_text(struct tsim_arena *arena, const uint8_t *data, size_t size) {
     if (size > 0 && memchr(data, 0, size))
         return NULL;

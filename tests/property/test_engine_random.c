@@ -21,8 +21,8 @@ static const uint64_t SEED = 20260220;
 /* The naive run differs by rounding to ticks of 1 ps, at every end of every task, in runs of a few seconds. */
 static const double NAIVE_TOLERANCE_S = 1e-9;
 
-/* A sum in another order may round the other way; where a duration is just between two ticks that is a tick, and a few
- * where what follows is slowed down from there on. It happens to one system in thousands. */
+/* A sum in another order may round the other way. If a duration is just between two ticks, that makes a tick of
+ * difference, and a few ticks if what follows is slowed down from there on. It happens to one system in thousands. */
 static const double RENUMBERED_TOLERANCE_S = 4e-12;
 enum { MAX_DIFFERENT = N_SYSTEMS / 1000 };
 

@@ -6,12 +6,11 @@
  * - the same configuration as a point of a sweep: every figure stays what it was.
  *
  * No theorems, but true up to a bound that is stated beside each: tasks wait for one another in the order of lists, and
- * flows share links by max-min fairness, so that a faster part can move traffic to a worse moment (Graham 1969, "Bounds on
- * multiprocessing timing anomalies"):
- * - a higher bandwidth or peak, or a shorter latency: the step is not longer by more than ANOMALY_FRAC;
- * - a larger batch: the step is not shorter by more;
- * - more recomputation: not less time, not more memory; a higher ZeRO stage: not more memory of states;
- * - an ideal network: the step is not longer than with links that are shared.
+ * flows share links by max-min fairness, so that a faster part can move traffic to a worse moment (Graham 1969, "Bounds
+ * on multiprocessing timing anomalies"): - a higher bandwidth or peak, or a shorter latency: the step is not longer by
+ * more than ANOMALY_FRAC; - a larger batch: the step is not shorter by more; - more recomputation: not less time, not
+ * more memory; a higher ZeRO stage: not more memory of states; - an ideal network: the step is not longer than with
+ * links that are shared.
  *
  * TSIM_CASES says how many valid scenarios are drawn (20), TSIM_SEED from which seed. Each obeys the laws of one run
  * (support/run_laws.h) and one of these, in turn. */
@@ -24,9 +23,9 @@
 
 static struct random_source source;
 
-/* No anomaly took as much of a step in 10,000 scenarios; the largest of faster links in 1,085 was 0.19 %: a reduction on links of
- * five times the speed takes as much of HBM in a fifth of the time, before the kernels beside it (docs/physics.md,
- * Collectives). */
+/* No anomaly took as much of a step in 10,000 scenarios; the largest of faster links in 1,085 was 0.19 %: a reduction
+ * on links of five times the speed takes as much of HBM in a fifth of the time, before the kernels beside it
+ * (docs/physics.md, Collectives). */
 static const double ANOMALY_FRAC = 0.01;
 
 /* A scenario whose machine may be changed. */
@@ -307,7 +306,7 @@ static void drop_campaign(char *text) {
         memmove(line, strchr(line + 1, '\n'), strlen(strchr(line + 1, '\n')) + 1);
 }
 
-/* A law returns false where it says nothing of the scenario. */
+/* A law returns false if it does not apply to the scenario. */
 typedef bool (*law_fn)(const char *text, const struct run *run);
 static const struct law {
     const char *name;

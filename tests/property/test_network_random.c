@@ -117,7 +117,7 @@ static const struct tsim_scenario *load(const struct tsim_override *sets, size_t
     return tsim_scenario_load(&arena, file, sets, n_sets, &scenario, &diags) == TSIM_OK ? scenario : NULL;
 }
 
-/* Returns the step's time, or 0 where the scenario is refused, with a sentence that says why and one that says what
+/* Returns the step's time, or 0 if the scenario is refused, with a sentence that says why and one that says what
  * would be right. */
 static double step_with(const struct tsim_override *sets, size_t n_sets) {
     const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
@@ -211,7 +211,8 @@ static void check(struct outcomes *outcomes) {
     double whole_s = whole_layers_s("fluid"), steps_s = whole_layers_s("steps");
     outcomes->n_compared++;
     outcomes->sum_of_differences += fabs(steps_s / whole_s - 1);
-    /* Experts' two groups run one after another; on nodes that hold more of a group than others a ring waits for them. */
+    /* Experts' two groups run one after another; on nodes that hold more of a group than others a ring waits for
+     * them. */
     bool is_torus = scenario->cluster.fabric && scenario->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS,
          exchanges = scenario->cluster.fabric && scenario->parallelism.expert > 1;
     double most = is_torus ? 0.05 : exchanges ? 0.15 : 0.08;

@@ -6,7 +6,7 @@
 
 #include "support/random.h"
 
-/* Returns YAML, which the caller frees. Aborts where the catalogue cannot be read. */
+/* Returns YAML, which the caller frees. Aborts if the catalogue cannot be read. */
 char *random_scenario(struct random_source *source);
 
 #endif

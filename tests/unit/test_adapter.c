@@ -162,8 +162,8 @@ START_TEST(memory) {
 }
 END_TEST
 
-/* Inputs of products are kept where an adapter takes them: of attention's output alone neither the blocks' inputs nor
- * what the last product takes. A x is kept of each. */
+/* Inputs of products are kept if an adapter takes them. With an adapter of attention's output alone, neither the
+ * blocks' inputs are kept nor the input of the last product. A x is kept of each. */
 START_TEST(kept) {
     const double t = 1024;
     init(ALL);
@@ -238,8 +238,7 @@ START_TEST(kept_by_eager) {
 END_TEST
 
 /* Dropout behind has a mask of the result's width, and none before; frozen weights of fp8 are kept once, and transposed
- * for each backward product before Blackwell. Where A x is scaled the result is only added: read twice, written
- * once. */
+ * for each backward product before Blackwell. If A x is scaled, the result is only added: read twice, written once. */
 START_TEST(variants) {
     struct tsim_op_list list;
     const double t = 1024;

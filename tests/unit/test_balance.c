@@ -23,7 +23,7 @@ static struct tsim_pass_costs costs_of(const struct tsim_scenario *sc) {
     return costs;
 }
 
-/* Returns the time of the slowest stage; infinite where one does not fit. */
+/* Returns the time of the slowest stage; infinite if one does not fit. */
 static double slowest_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs) {
     double slowest = 0;
     for (int32_t stage = 0; stage < sc->parallelism.pipeline; stage++) {

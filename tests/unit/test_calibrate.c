@@ -60,7 +60,7 @@ static double attention_s(double heads, double tokens, double head_dim, bool is_
     return true_time_s(&op);
 }
 
-/* Six cubes of products and, where asked for, four copies; every other time is off by `noise_frac`. */
+/* Calibrates on six cubes of products and, with `has_copies`, four copies; every other time is off by `noise_frac`. */
 static enum tsim_status calibrate(bool has_copies, double noise_frac, struct tsim_calibration *calibration) {
     char file[] = "/tmp/tsim-calibrate-XXXXXX";
     FILE *out = fdopen(mkstemp(file), "w");

@@ -1,5 +1,5 @@
-/* replication.h against closed forms: Young, Daly, Poisson and renewal processes. Everything is seeded; where a
- * sampling error enters, the tolerance is four standard errors, of which the standard deviation is derived beside it or
+/* replication.h against closed forms: Young, Daly, Poisson and renewal processes. Everything is seeded; if a sampling
+ * error enters, the tolerance is four standard errors, of which the standard deviation is derived beside it or
  * measured. */
 #include "base/random.h"
 #include "support/campaign_job.h"
@@ -193,7 +193,7 @@ START_TEST(the_rate_is_that_of_all_units) {
 }
 END_TEST
 
-/* A shape next to 1 goes the way of ages and renewals, and must come out where the constant rate does. */
+/* A shape next to 1 goes the way of ages and renewals, and must give the result of the constant rate. */
 START_TEST(a_shape_of_one_is_exponential) {
     struct tsim_campaign_job job = counting_job(1000, 100 * DAY);
     job.causes[TSIM_CAUSE_ACCELERATOR].shape = 1 + 1e-12;

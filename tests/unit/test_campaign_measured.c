@@ -1,5 +1,6 @@
 /* Whole runs of the shipped scenarios (scenarios/campaigns) against what was published of them, within the uncertainty
- * of the published counts. Where the scenario's rate is the count itself, only the machinery is checked: it is said. */
+ * of the published counts. If the scenario's rate is the count itself, only the machinery is checked, and a comment
+ * says so. */
 #include "config/catalogue_load.h"
 #include "support/campaign_job.h"
 #include "support/training_rig.h"

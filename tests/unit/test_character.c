@@ -236,8 +236,8 @@ static const struct tsim_cluster *slice(const char *host, int nodes, const char 
     return tsim_cluster_build(&arena, scenario);
 }
 
-/* docs.cloud.google.com/tpu/docs/v4: a torus where each dimension is a multiple of 4. A v3 slice closes where it is as
- * long as the pod's 32. */
+/* docs.cloud.google.com/tpu/docs/v4: a torus if each dimension is a multiple of 4. A dimension of a v3 slice closes if
+ * it is as long as the pod's 32. */
 START_TEST(slices_close_where_they_can) {
     const struct tsim_cluster *whole = slice("tpu-v4", 32, "[4, 4, 8]"), *part = slice("tpu-v4", 8, "[2, 4, 4]"),
                               *flat = slice("tpu-v3", 64, "[8, 32]");

@@ -375,8 +375,8 @@ START_TEST(switches_of_the_fabric_sum) {
 }
 END_TEST
 
-/* Each algorithm runs where it can: reductions in the switch for two ranks of a node and more, on one node or
- * between. */
+/* Each algorithm runs on the groups for which it is possible: reductions in the switch for two ranks of a node and
+ * more, on one node or between. */
 START_TEST(what_can_run) {
     const struct tsim_cluster *c = dgx_h100(2);
     for (int ranks = 1; ranks <= 3; ranks++)

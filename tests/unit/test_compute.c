@@ -351,9 +351,9 @@ START_TEST(flash_attention_2_on_a100) {
 }
 END_TEST
 
-/* Splash attention on a core of TPU7x, forward, causal, heads of 256, whose blocks FLOPs are counted for half of the scores
- * (heavyball-research/flywheel-tpu, README_v7x.md and splash_tuned_v7x.json). Rows that skip parts of the blocks on the
- * diagonal are left out; where heads are stacked a block is as many times as long. */
+/* Splash attention on a core of TPU7x, forward, causal, heads of 256, whose blocks FLOPs are counted for half of the
+ * scores (heavyball-research/flywheel-tpu, README_v7x.md and splash_tuned_v7x.json). Rows that skip parts of the blocks
+ * on the diagonal are left out; where heads are stacked a block is as many times as long. */
 START_TEST(splash_attention_on_tpu7x) {
     static const struct {
         double tokens, queries, keys, tflops;
@@ -382,7 +382,8 @@ START_TEST(splash_attention_on_tpu7x) {
 }
 END_TEST
 
-/* A head of 128 fills half of such an array, a mask costs nothing where there is none, and a window pays for its edges. */
+/* A head of 128 fills half of such an array, a block without a mask costs nothing for it, and a window pays for its
+ * edges. */
 START_TEST(splash_attention_by_blocks) {
     struct tsim_op op = {
         .kind = TSIM_OP_FLASH, .precision = TSIM_BF16, .head_dim = 256, .sequence = 4096, .pieces = 1, .flops = 1e12};

@@ -90,7 +90,7 @@ static void expect_tree(void *context, const struct tsim_json_leaf *leaf) {
     n_figures++;
 }
 
-/* And each tree is of a number of the summary, or of none where the run does not have it. */
+/* Each tree gives a number of the summary, or of none if the run does not have it. */
 static void expect_all_terms(void) {
     const struct tsim_logged logged = {0};
     size_t n_trees = 0;

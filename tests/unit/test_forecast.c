@@ -81,7 +81,7 @@ START_TEST(error_of_rounds) {
 }
 END_TEST
 
-/* Nothing is faster than its products at the peak: where these take 99 days, the interval's 92 are not believed. */
+/* Nothing is faster than its products at the peak: if these take 99 days, the interval's 92 are not believed. */
 START_TEST(no_case_beats_the_peak) {
     plain_run();
     struct tsim_scenario *sc = &r.example.scenario;
@@ -95,7 +95,7 @@ START_TEST(no_case_beats_the_peak) {
 }
 END_TEST
 
-/* 10 days of failures are 5 to 20 where their rate is known within a factor of two, and 10 where it is known. */
+/* 10 days of failures are 5 to 20 if their rate is known within a factor of two, and 10 if it is known exactly. */
 START_TEST(rates) {
     static const double TIMES_S[] = {110 * DAY, 110 * DAY};
     plain_run();
@@ -147,8 +147,8 @@ START_TEST(slow_accelerators) {
 }
 END_TEST
 
-/* A known run at prices within a factor of two in eight of ten cases costs half to twice as much; at a given rent what it
- * costs is known. */
+/* A known run at prices within a factor of two in eight of ten cases costs half to twice as much; at a given rent what
+ * it costs is known. */
 START_TEST(prices) {
     plain_run();
     r.example.scenario.cost.price_spread = 2;
@@ -164,8 +164,8 @@ START_TEST(prices) {
 }
 END_TEST
 
-/* A run to a loss: as long as the middle case of the tokens takes, and as uncertain as they are; where no tokens suffice it is
- * given up at ten times its length. */
+/* A run to a loss is as long as the middle case of the tokens takes, and as uncertain as they are. If no tokens
+ * suffice, it is given up at ten times its length. */
 START_TEST(tokens_to_a_loss) {
     plain_run();
     struct tsim_scenario *sc = &r.example.scenario;

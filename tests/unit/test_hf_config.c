@@ -300,7 +300,7 @@ START_TEST(keys_that_change_the_model) {
 }
 END_TEST
 
-/* A window is one where it is shorter than the longest sequence and some layers have it: a word for each layer, or as
+/* A window counts if it is shorter than the longest sequence and some layers have it: a word for each layer, or as
  * the keys of a family say. A Qwen's first max_window_layers have none. */
 START_TEST(windows) {
     static const struct {
@@ -701,7 +701,7 @@ START_TEST(counts_of_families) {
 }
 END_TEST
 
-/* A model_type that nobody knows is a Llama with --approximate alone, and only where it has a Llama's sizes. */
+/* An unknown model_type is read as a Llama only with --approximate, and only if it has a Llama's sizes. */
 START_TEST(fallback) {
     static const struct {
         const char *keys;

@@ -173,7 +173,7 @@ static enum tsim_status import_beside(const char *text, const char *recipe, stru
     return tsim_import_format_find("nemo")->read(&arena, &input, result, &diags);
 }
 
-/* A later value counts, and a file's own values where "_self_" stands, else last. */
+/* The later value counts; a file's own values come at the place of "_self_", otherwise last. */
 START_TEST(lists_of_defaults) {
     struct tsim_import_result result;
     ck_assert_int_eq(import_beside("defaults: [_self_, {training: gpt3/5b}, {cluster: bcm}]\ncluster: {a: b}\n"

@@ -34,7 +34,7 @@ static const char *words_of(const char *text) {
     return all;
 }
 
-/* Arguments, environment and files beside the script; what is missing is known by where it would have come from. */
+/* Arguments, environment and files beside the script. A missing value is named by what would have set it. */
 START_TEST(what_comes_from_outside) {
     static const char *const ARGUMENTS[] = {"8", "x y"}, *const ENVIRONMENT[] = {"NODES=4", "EMPTY="};
     static const struct tsim_shell_outside OUTSIDE = {ARGUMENTS, 2, ENVIRONMENT, 2, beside, NULL};

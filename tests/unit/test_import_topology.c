@@ -249,7 +249,7 @@ START_TEST(what_the_catalogue_does_not_have) {
 }
 END_TEST
 
-/* nvidia-smi shows no NIC where there is none, or no driver of one: said, with the way to give them. */
+/* nvidia-smi shows no NIC if there is none or its driver is missing. A note says so, and how to give NICs. */
 START_TEST(without_nics) {
     static const char TEXT[] = "GPU0 GPU1\nGPU0 X NV18\nGPU1 NV18 X\n";
     ck_assert_int_eq(imported_text("nvidia-topo", TEXT)->nics, 0);

@@ -31,7 +31,7 @@ static void check_refused(const char *text, int line, const char *setting) {
     ck_assert_str_eq(diags.items[i].field, setting);
 }
 
-/* compile.components, ["model", "loss"] where nothing is said, are what is compiled. */
+/* compile.components, by default ["model", "loss"], are compiled. */
 START_TEST(what_is_compiled) {
     static const struct {
         const char *text;

@@ -26,8 +26,8 @@ static void resolve(void) {
     tsim_lengths_resolve(&e.scenario);
 }
 
-/* E[l^2] / E[l] is M (1 + c^2); the longest of two is 2 M Phi(sigma / sqrt 2) on average, sigma^2 = ln(1 + c^2). With one
- * replica nobody waits for another. */
+/* E[l^2] / E[l] is M (1 + c^2); the longest of two is 2 M Phi(sigma / sqrt 2) on average, sigma^2 = ln(1 + c^2). With
+ * one replica nobody waits for another. */
 START_TEST(lognormal) {
     for (double cv = 0.25; cv <= 1; cv *= 2) {
         init(4096, cv, TSIM_BATCHING_LONGEST);
@@ -44,8 +44,8 @@ START_TEST(lognormal) {
 }
 END_TEST
 
-/* Samples of one length are not padded, but to whole 8 tokens of each tensor rank. Long ones are cut. The slowest of many
- * replicas takes longer, less where each has many micro-batches. */
+/* Samples of one length are not padded, but to whole 8 tokens of each tensor rank. Long ones are cut. The slowest of
+ * many replicas takes longer, but less so if each has many micro-batches. */
 START_TEST(limits) {
     init(1001, 0, TSIM_BATCHING_LONGEST);
     e.scenario.parallelism.tensor = 4;
@@ -96,8 +96,8 @@ START_TEST(passes) {
 }
 END_TEST
 
-/* Samples of 0.6 of a pack have one each; of 0.5, two; of 0.3, three. Where short and long ones are mixed, short ones fill the rest;
- * what stays empty is padding. */
+/* Samples of 0.6 of a pack have one each; of 0.5, two; of 0.3, three. If short and long ones are mixed, short ones fill
+ * the rest; what stays empty is padding. */
 START_TEST(packs) {
     static const struct {
         double mean, cv, least, most;
@@ -116,8 +116,8 @@ START_TEST(packs) {
 END_TEST
 
 /* Passes that stand for all have the mean length of a pass, and its spread but for the tails: the
- * variance of a normal's quantiles in the middle of eight equal parts. Where samples are alike, packed or padded to the
- * end, passes are. */
+ * variance of a normal's quantiles in the middle of eight equal parts. If samples are alike, or packed or padded to the
+ * end, passes are alike. */
 START_TEST(lengths_of_passes) {
     int64_t lengths[TSIM_PASS_LENGTHS];
     double mean = 0, log_mean = 0, variance = 0;

@@ -65,7 +65,7 @@ START_TEST(kept) {
 }
 END_TEST
 
-/* Buffers hold the gradient of scores where a layer has scores: written out, 2 bytes x heads x tokens^2; these have
+/* Buffers hold the gradient of scores if a layer has scores: written out, 2 bytes x heads x tokens^2; these have
  * none. */
 START_TEST(no_scores) {
     struct tsim_stage_memory of[2];

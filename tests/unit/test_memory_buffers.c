@@ -94,8 +94,8 @@ START_TEST(gathered_weights) {
 }
 END_TEST
 
-/* Eight experts of width 2,048 in each layer: up 16 U and the router's, down 16 U. Gathered alike where no ranks divide
- * them and none are shared. */
+/* Eight experts of width 2,048 in each layer: up 16 U and the router's, down 16 U. They are gathered in the same way if
+ * no ranks divide them and none are shared. */
 START_TEST(gathered_experts) {
     double p[TSIM_N_LAYER_PRODUCTS], sum = 0;
     example_init(&e);
@@ -322,7 +322,7 @@ START_TEST(relative_positions) {
 }
 END_TEST
 
-/* The batch that is worked on, and one more where batches are fetched ahead; on the first stage. */
+/* The first stage holds the batch that it works on, and one more if batches are fetched ahead. */
 START_TEST(batches) {
     example_init(&e);
     e.scenario.training.micro_batch_size = 3;
@@ -339,7 +339,7 @@ START_TEST(batches) {
 }
 END_TEST
 
-/* Flat tensors are not held where layers are updated one by one or on the host; gradients of the largest unit alone
+/* Flat tensors are not held if layers are updated one by one or on the host; gradients of the largest unit alone
  * are: a layer's 12 U, or table and head by turns, 32 U each with half of the final norm; one of a tied pair, whole. */
 START_TEST(updated_by_layer) {
     example_init(&e);

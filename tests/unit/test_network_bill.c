@@ -24,7 +24,7 @@ START_TEST(published_bill) {
 }
 END_TEST
 
-/* A tier more begins where the ports of the one below are used up; uplinks that carry a fourth are a fourth as many. */
+/* Another tier begins when the ports of the one below are used up; uplinks that carry a fourth are a fourth as many. */
 START_TEST(tiers_and_oversubscription) {
     struct tsim_fabric fabric = fabric_of(1), narrow = fabric_of(4);
     ck_assert_int_eq(tsim_network_bill(&fabric, 64).tiers, 1);

@@ -20,7 +20,7 @@ static const struct copies {
     {TSIM_LAYOUT_IN_PLACE, NONE, 8, true, 0, 0, 0, 0, 0},
     {TSIM_LAYOUT_SPLIT, TSIM_ATTENTION_FLASH_TRITON, 8, false, 0, 0, 0, 0, 12},
     {TSIM_LAYOUT_SPLIT, NONE, 8, false, 0, 0, 4, 0, 12},
-    /* cuDNN's gradients lie where the projection's result does, unless they are rotated or of groups. */
+    /* cuDNN's gradients lie in the place of the projection's result, unless they are rotated or of groups. */
     {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_CUDNN, 8, false, 0, 0, 0, 0, 0},
     {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_CUDNN, 8, true, 0, 0, 0, 0, 12},
     {TSIM_LAYOUT_GROUPED, TSIM_ATTENTION_CUDNN, 2, true, 4, 1, 0, 0, 6},

@@ -330,7 +330,7 @@ static void init_host(void) {
 }
 
 /* A step without a host's time takes what its kernels take. FLOP are those of the rows. A graph of the whole step
- * leaves the kernels' time; where each launch waits for the kernel before it, launches and kernels add up. */
+ * leaves the kernels' time; if each launch waits for the kernel before it, launches and kernels add up. */
 START_TEST(host_slower_than_its_kernels) {
     static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD};
     const double host_s = 1e-3;

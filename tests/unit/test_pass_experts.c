@@ -249,7 +249,7 @@ START_TEST(groups_of_gradients) {
 }
 END_TEST
 
-/* The host launches the same operators, each for longer where they are quantized; unset, as in 16 bits. */
+/* The host launches the same operators, and takes longer for each if they are quantized; unset, as in 16 bits. */
 START_TEST(host_of_fp8) {
     double host_s[3];
     for (int i = 0; i < 3; i++) {
@@ -267,7 +267,8 @@ START_TEST(host_of_fp8) {
 }
 END_TEST
 
-/* A pass takes its kernels and the launch of the first; where launches block, all of them. Times are in picoseconds. */
+/* A pass takes its kernels and the launch of the first or, if launches block, all launches. Times are in
+ * picoseconds. */
 START_TEST(blocking_launches) {
     for (int blocks = 0; blocks < 2; blocks++) {
         init_mixture(1, 8);
@@ -287,7 +288,7 @@ START_TEST(blocking_launches) {
 END_TEST
 
 /* The host learns from the router how many rows each expert has, and launches the rest only then, in each of eight
- * layers. Where buffers have a fixed length it does not ask. */
+ * layers. If buffers have a fixed length, it does not ask. */
 START_TEST(the_host_asks_for_rows) {
     for (int has_buffers = 0; has_buffers < 2; has_buffers++) {
         init_mixture(1, 8);
@@ -308,8 +309,8 @@ static void add_launches_of_rows(void *context, const struct tsim_pass_operator 
     *(double *)context += row->op->has_no_graph ? row->host_s : 0;
 }
 
-/* A layer without experts keeps one launch where layers are captured. One with experts keeps two, of what comes before
- * and behind their rows, and those of the rows. A captured step has none. */
+/* If layers are captured, a layer without experts keeps one launch. A layer with experts keeps two, for what comes
+ * before and behind the rows of its experts, and the launches of the rows. A captured step has none. */
 START_TEST(graphs_are_launched_at_once) {
     double of_rows_s = 0;
     struct tsim_pass_costs of[3];
@@ -343,7 +344,7 @@ static struct tsim_pass_costs costs_with_graphs(void) {
     return costs();
 }
 
-/* A graph's shapes are fixed: the rows of experts are captured where their buffers are padded to a capacity. And it
+/* A graph's shapes are fixed: the rows of experts are captured only if their buffers are padded to a capacity. And it
  * takes one tensor: an encoder's layers are captured, a decoder's are not, which take the encoder's result, too. */
 START_TEST(layers_with_graphs) {
     init_mixture(1, 8);

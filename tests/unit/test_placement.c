@@ -123,8 +123,8 @@ START_TEST(experts_are_carved_out_of_data) {
 }
 END_TEST
 
-/* 16 ranks, 8 expert ranks. Where tensor ranks do not divide the experts they hold different ones, 2 x 2 context ranks
- * x 2 replicas: a node. Where they do, 2 context ranks x 4 replicas, on two nodes. 2 expert ranks are no multiple of 4
+/* 16 ranks, 8 expert ranks. If tensor ranks do not divide the experts, they hold different ones: 2 x 2 context ranks x
+ * 2 replicas, on a node. If they do: 2 context ranks x 4 replicas, on two nodes. 2 expert ranks are no multiple of 4
  * tensor ranks: those hold the same experts, as the replicas do. */
 START_TEST(experts_are_folded) {
     struct tsim_parallelism_spec *spec = &example.scenario.parallelism;

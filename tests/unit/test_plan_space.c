@@ -344,7 +344,7 @@ START_TEST(what_can_be_hidden_is_searched) {
 }
 END_TEST
 
-/* Megatron-Core's tensor ranks have sequence parallelism where there are experts, and need not have it elsewhere. */
+/* With experts, Megatron-Core's tensor ranks have sequence parallelism; without, they need not have it. */
 START_TEST(sequence_parallelism_may_be_needed) {
     static const char *const MODELS[] = {"llama2-7b", "mixtral-8x7b"};
     for (size_t i = 0; i < 2; i++) {

@@ -41,10 +41,11 @@ START_TEST(windows_bound_the_cache) {
 }
 END_TEST
 
-/* Nemotron-H 8B: 24 layers of Mamba-2 hold 128 heads x 64 x 128 and 3 tokens of 8,192 + 2 x 8 x 128 channels, 4 of attention
- * keys and values of 8 heads of 128. Qwen3-Next: 36 layers hold 32 heads x 128 x 128 in fp32 and 3 tokens of 2 x 2,048 + 4,096
- * channels, 12 keys and values of 2 heads of 256. Only attention's part grows. Falcon Mamba: 64 layers of 8,192 channels x (16 + 3). LFM2: 10 layers of 2,048 channels x 2 tokens, 6
- * with keys and values of 8 heads of 64. */
+/* Nemotron-H 8B: 24 layers of Mamba-2 hold 128 heads x 64 x 128 and 3 tokens of 8,192 + 2 x 8 x 128 channels, 4 of
+ * attention keys and values of 8 heads of 128. Qwen3-Next: 36 layers hold 32 heads x 128 x 128 in fp32 and 3 tokens of
+ * 2 x 2,048 + 4,096 channels, 12 keys and values of 2 heads of 256. Only attention's part grows. Falcon Mamba: 64
+ * layers of 8,192 channels x (16 + 3). LFM2: 10 layers of 2,048 channels x 2 tokens, 6 with keys and values of 8 heads
+ * of 64. */
 START_TEST(states_do_not_grow) {
     static const struct {
         const char *model;
@@ -369,8 +370,8 @@ START_TEST(engines_have_a_plan_of_their_own) {
 }
 END_TEST
 
-/* Mixtral's 93 GB are not in one H100, but with an eighth of the experts are. 32 layers of 8 experts have 45.1 of 46.7 G
- * parameters; all of them are sent once to the eight that share them. Prompts that one engine had two at a time are
+/* Mixtral's 93 GB are not in one H100, but with an eighth of the experts are. 32 layers of 8 experts have 45.1 of 46.7
+ * G parameters; all of them are sent once to the eight that share them. Prompts that one engine had two at a time are
  * sixteen of eight engines; their tokens go through two exchanges in each layer. */
 START_TEST(engines_share_experts) {
     struct tsim_generation_phase by[2];
@@ -485,7 +486,7 @@ static double period_of(double first_s, double second_s, double training_s, doub
     return tsim_rounds_ahead_s(generation_s, training_s, transfer_s, ahead);
 }
 
-/* A round of rounds that are alike takes the longer of its halves, and the transfer, which both wait for. Where lengths
+/* A round of rounds that are alike takes the longer of its halves, and the transfer, which both wait for. If lengths
  * alternate, each takes the longer of its own two, one round ahead; more rounds ahead it is the longer of the means. */
 START_TEST(the_longer_half_decides) {
     for (int64_t ahead = 1; ahead <= 4; ahead++) {

@@ -42,7 +42,7 @@ START_TEST(products_of_a_layer) {
 }
 END_TEST
 
-/* H200 NVL is H100's chip at 600 W: where power sets the clock, that goes with its cube root. */
+/* H200 NVL is H100's chip at 600 W: if power limits the clock, the clock goes with the cube root of power. */
 START_TEST(products_of_a_layer_at_less_power) {
     const struct tsim_accelerator *a = load("h100-sxm");
     double slower = cbrt(a->power_limit_w / 600);
@@ -51,8 +51,8 @@ START_TEST(products_of_a_layer_at_less_power) {
 }
 END_TEST
 
-/* TPU v6e: 8,192 x 8,192 x 8,192 in 1,510.9 us by the device's trace, what matrix_sustained of tpu-v6e.yaml is derived from; a head
- * of 128 fills half of its matrix unit, so attention's rate is half of v5e's part of the peak. */
+/* TPU v6e: 8,192 x 8,192 x 8,192 in 1,510.9 us by the device's trace, what matrix_sustained of tpu-v6e.yaml is derived
+ * from; a head of 128 fills half of its matrix unit, so attention's rate is half of v5e's part of the peak. */
 START_TEST(product_of_tpu_v6e) {
     const struct tsim_accelerator *a = load("tpu-v6e"), *before = load("tpu-v5e");
     ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_BF16, 1, 8192, 8192, 8192) / 1510.94e-6, 1, 0.01);
@@ -90,9 +90,10 @@ START_TEST(products_off_the_alignment) {
 }
 END_TEST
 
-/* A window of 128 of cuDNN 9.26: 2 sequences, 128 heads of 64, forward and backward in bf16 (NVIDIA/cudnn-frontend@b514eea
- * and @d86c512, benchmark/attention_training/results/gpt_oss). The rate is the long-sequence one of unmasked attention;
- * what a window takes of it, 1 + (tile + ramp) / keys, comes from no measurement of windows. */
+/* A window of 128 of cuDNN 9.26: 2 sequences, 128 heads of 64, forward and backward in bf16
+ * (NVIDIA/cudnn-frontend@b514eea and @d86c512, benchmark/attention_training/results/gpt_oss). The rate is the
+ * long-sequence one of unmasked attention; what a window takes of it, 1 + (tile + ramp) / keys, comes from no
+ * measurement of windows. */
 START_TEST(windows_of_attention) {
     static const struct {
         const char *accelerator;
@@ -143,8 +144,8 @@ START_TEST(instructions_of_an_element) {
 }
 END_TEST
 
-/* Operators are those on B300, with operands of 16 bits, less the products: each quantizes both of its operands. The traffic is
- * counted; launches, which are not, are the rest. */
+/* Operators are those on B300, with operands of 16 bits, less the products: each quantizes both of its operands. The
+ * traffic is counted; launches, which are not, are the rest. */
 START_TEST(quantizing_the_operands) {
     static const struct {
         enum tsim_precision precision;

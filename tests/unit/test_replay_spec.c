@@ -1,4 +1,4 @@
-/* Replays as they are written: files beside their own, what is taken where nothing is said, and what is refused. */
+/* Replays as they are written: files beside their own, defaults, and refusals. */
 #include "config/replay_spec.h"
 #include "config/text/document.h"
 #include "support/arena_rig.h"

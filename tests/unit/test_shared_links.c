@@ -189,8 +189,8 @@ static void init_beside(enum tsim_axis axis, enum tsim_routing routing, double c
     finish();
 }
 
-/* Groups that nothing tells apart wait for each other's bytes, by routes that are hashed, too; where their kernels vary
- * they drift apart, and some compute while others send. Message by message is no variation (step/folding/in_step.h). */
+/* Groups that nothing tells apart wait for each other's bytes, also by hashed routes. If their kernels vary, they drift
+ * apart, and some compute while others send. Message by message is no variation (step/folding/in_step.h). */
 START_TEST(groups_stay_in_step_unless_they_vary) {
     static const enum tsim_axis AXES[] = {TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
     for (int a = 0; a < 2; a++)
@@ -283,8 +283,8 @@ START_TEST(axes_with_dimensions_of_their_own_fold) {
 }
 END_TEST
 
-/* Context ranks, and ranks of experts, reduce gradients over the links of their exchanges: where they are all ranks of
- * a torus, every one is simulated, on links of its own and not on all that a rank has together. */
+/* Context ranks, and ranks of experts, reduce gradients over the links of their exchanges. If they are all ranks of a
+ * torus, every one is simulated, on separate links in place of one link with all of a rank's bandwidth. */
 START_TEST(exchanges_meet_gradients_of_the_same_ranks) {
     static const enum tsim_axis AXES[] = {TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
     for (int a = 0; a < 2; a++) {

@@ -1,5 +1,5 @@
-/* The engine uses sharing so: an activity takes nothing before it flows, rates are solved once per tick, and only
- * where something changed. Ticks of 1 ps; S is a second. n_filled counts the activities that went through filling. */
+/* The engine's use of sharing: an activity takes nothing before it flows, and rates are solved once per tick, only in
+ * regions that have changed. Ticks of 1 ps; S is a second. n_filled counts the activities that went through filling. */
 #include "engine/engine_internal.h"
 #include "support/script_rig.h"
 

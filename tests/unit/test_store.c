@@ -264,7 +264,7 @@ START_TEST(no_such_folder) {
 }
 END_TEST
 
-/* The superuser may write to any file, so the attempt is made by another user where we are that one. */
+/* The superuser may write to any file, so if the test runs as the superuser, another user makes the attempt. */
 START_TEST(a_read_only_file) {
     add_run(&r.prediction);
     ck_assert_int_eq(chmod(file, 0444), 0);

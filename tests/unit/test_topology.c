@@ -399,7 +399,7 @@ START_TEST(ecmp_is_a_hash_of_the_pair) {
 }
 END_TEST
 
-/* Never more than local - global - local, and the ends fit together: every link begins where the one before ended. */
+/* Never more than local - global - local, and the ends fit together: every link begins at the end of the one before. */
 START_TEST(dragonfly_routes_are_minimal) {
     example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
     example.fabric.dragonfly_ports = 2;

@@ -1,7 +1,7 @@
-/* Groups that meet on links which their collectives do not play are refused; where they are played, the term that waits is
- * the one that is blamed. 8 nodes of 8 H100, two to a leaf that is oversubscribed 8 to 1; tensor, context or expert groups
- * with a rank on each node. One rank of a leaf's two sends to the next leaf in a ring: eight rings on uplinks of 16 / 8
- * ports, 4 times as long as alone. */
+/* Groups that meet on links which their collectives do not play are refused; if they are played, the waiting term is
+ * the one that is blamed. 8 nodes of 8 H100, two to a leaf that is oversubscribed 8 to 1; tensor, context or expert
+ * groups with a rank on each node. One rank of a leaf's two sends to the next leaf in a ring: eight rings on uplinks of
+ * 16 / 8 ports, 4 times as long as alone. */
 #include "run/run.h"
 #include "step/unplayed.h"
 #include "study/search/advice.h"
@@ -89,7 +89,7 @@ START_TEST(experts_that_keep_step) {
 }
 END_TEST
 
-/* Variants are screened pass by pass only where the detail is open and no groups meet on links. */
+/* Variants are screened pass by pass only if the detail is auto and no groups meet on links. */
 START_TEST(what_is_screened_by_passes) {
     const char *across = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS);
     ck_assert_int_eq(tsim_screening_detail(load(across, "fluid", "8")), TSIM_DETAIL_AUTO);
