@@ -300,6 +300,34 @@ START_TEST(keys_that_change_the_model) {
 }
 END_TEST
 
+/* A head of 32,000 rows becomes one of a row for each label in a classifier, with a bias each in a tagger, and none in a bare
+ * model. */
+START_TEST(heads_by_class) {
+    static const struct {
+        const char *classes;
+        double rows, biases;
+        int64_t met; /* rows that a token meets; 0: all */
+    } CASES[] = {{"LlamaForCausalLM", 32000, 0, 0},
+                 {"LlamaForSequenceClassification", 3, 0, 3},
+                 {"LlamaForTokenClassification", 3, 3, 3},
+                 {"LlamaModel", 0, 0, 1},
+                 {"LlamaLMHeadModel", 32000, 0, 0}};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        const char *keys = tsim_arena_printf(&arena,
+                                             "\"architectures\": [\"%s\"], \"id2label\": {\"0\": \"a\", \"1\": "
+                                             "\"b\", \"2\": \"c\"}",
+                                             CASES[i].classes);
+        ck_assert_int_eq(import_with(LLAMA_2_7B, keys, &model, &yaml), TSIM_OK);
+        const struct tsim_model *again = read_back(yaml);
+        ck_assert_double_eq(tsim_model_parameters(again),
+                            6738415616 - (32000 - CASES[i].rows) * 4096 + CASES[i].biases);
+        ck_assert_int_eq(again->head_rows.each, CASES[i].met);
+    }
+}
+END_TEST
+
 /* A window counts if it is shorter than the longest sequence and some layers have it: a word for each layer, or as
  * the keys of a family say. A Qwen's first max_window_layers have none. */
 START_TEST(windows) {
@@ -802,6 +830,7 @@ static Suite *hf_config_suite(void) {
     tcase_add_loop_test(tests, what_cannot_be_said_is_refused, -1, 7);
     tcase_add_loop_test(tests, keys_that_change_the_model, 0, (int)(sizeof OTHERS / sizeof OTHERS[0]));
     tcase_add_test(tests, windows);
+    tcase_add_test(tests, heads_by_class);
     tcase_add_loop_test(tests, families_are_the_catalogues, 0, N_FAMILIES);
     tcase_add_loop_test(tests, counts_of_families, 0, N_COUNTED);
     tcase_add_test(tests, fallback);

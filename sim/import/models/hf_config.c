@@ -359,6 +359,24 @@ static void read_layers(struct tsim_hf_reading *r) {
     set_pattern(r, kinds);
 }
 
+/* Reads a decoder's head by its class: a row for each label in place of one for each token, or none. GPT-2's class and those
+ * that ChatGLM's and BLOOM's files name have one. */
+static void read_head(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    bool is_classifier = tsim_hf_is_class(r, "*ForSequenceClassification"),
+         is_tagger = tsim_hf_is_class(r, "*ForTokenClassification"),
+         has_none = tsim_hf_is_class(r, "*Model") && !tsim_hf_is_class(r, "*LMHeadModel") &&
+                    !tsim_hf_is_class(r, "ChatGLMModel") && !tsim_hf_is_class(r, "BloomModel");
+    if (!m->causal || m->encoder_layers > 0 || r->around || m->vocab <= 1 || !(is_classifier || is_tagger || has_none))
+        return;
+    int64_t labels = has_none ? 0 : tsim_hf_labels(r);
+    m->tied_embeddings = true;
+    m->head_rows.each = labels > 0 && labels < m->vocab ? labels : 1;
+    m->other_parameters += labels * (m->hidden + (is_tagger ? 1 : 0));
+    tsim_hf_note(r, has_none ? "A model without a head, as its class says: the loss is that of one row."
+                             : "The head has a row for each label (id2label), as its class says.");
+}
+
 static void add_notes(struct tsim_hf_reading *r) {
     static const char *const FURTHER[] = {"num_nextn_predict_layers", "num_mtp_modules", "mtp_num_layers",
                                           "mtp_num_hidden_layers"};
@@ -370,7 +388,7 @@ static void add_notes(struct tsim_hf_reading *r) {
                                               FURTHER[i]));
     if (r->model.position == TSIM_POSITION_ROPE && tsim_hf_find(r, "rope_scaling") && !r->model.rotary_scaled)
         tsim_hf_note(r, "rope_scaling has no effect on performance.");
-    if (tsim_hf_find(r, "quantization_config"))
+    if (tsim_hf_find(r, "quantization_config") || tsim_hf_find(r, "quantization"))
         tsim_hf_note(r, "quantization_config is left out: precision is the scenario's (training.precision).");
 }
 
@@ -497,6 +515,8 @@ static void put_rest(struct tsim_hf_reading *r, const char **text) {
         *text =
             tsim_arena_printf(r->arena, "%sshort_convolution: {kernel: %lld%s}\n", *text,
                               (long long)m->short_convolution.kernel, m->short_convolution.bias ? ", bias: true" : "");
+    if (m->head_rows.each > 0)
+        *text = tsim_arena_printf(r->arena, "%shead_rows: {each: %lld}\n", *text, (long long)m->head_rows.each);
     if (m->lightning.heads > 0)
         *text = tsim_arena_printf(r->arena, "%slightning: {heads: %lld, head_dim: %lld, chunk: %lld%s}\n", *text,
                                   (long long)m->lightning.heads, (long long)m->lightning.head_dim,
@@ -583,6 +603,7 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
     if (r.status == TSIM_OK) {
         read_layers(&r);
         shorten_pattern(&r);
+        read_head(&r);
     }
     if (r.status == TSIM_OK && r.around)
         tsim_hf_add_tower(&r);

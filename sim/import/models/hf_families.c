@@ -353,7 +353,7 @@ static void finish_whisper(struct tsim_hf_reading *r) {
                  "half the frames of sound; decoder_sequence_length the text's.");
 }
 
-static int64_t n_labels(struct tsim_hf_reading *r) {
+int64_t tsim_hf_labels(struct tsim_hf_reading *r) {
     const struct tsim_value *labels = tsim_hf_find(r, "id2label");
     if (labels && labels->kind == TSIM_VALUE_MAPPING && labels->n_items > 0)
         return (int64_t)labels->n_items;
@@ -366,7 +366,7 @@ static void read_vit_head(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     int64_t h = m->hidden;
     if (tsim_hf_is_class(r, "ViTForImageClassification")) {
-        m->vocab = n_labels(r);
+        m->vocab = tsim_hf_labels(r);
     } else if (tsim_hf_is_class(r, "ViTModel")) {
         m->vocab = 1;
         m->other_parameters += h * h + h - (h + 1);

@@ -31,12 +31,12 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("qk_layernorm use_qk_norm qk_norm* use_qkv_bias clip_qkv parallel_attn new_decoder_architecture alibi multi_query",
             "a part of attention that this model_type does not have"),
     NOTHING("architectures model_type _* transformers_version transformers.js_config torch_dtype dtype auto_map use_cache "
-            "*_token_id *_token_ids *_token_index *_token tokenizer_class vocab_file unsloth_* model_name is_llama_config"),
+            "*_token_id *_token_ids *_token_index *_token tokenizer_class vocab_file unsloth_* model_name is_llama_config leave_empty"),
     NOTHING("initializer_* init_* *_init_range *_init_std weight_init* *_eps *_epsilon *dropout* *_pdrop drop_path_rate "
             "hidden_act hidden_activation activation_function dense_act_fn is_gated_act"),
     NOTHING("rope_* rotary_* mrope_* partial_rotary_factor no_rope_layer* original_max_position_embeddings "
             "max_position_embeddings n_positions n_ctx max_sequence_length model_max_length seq_length position_embedding_type=absolute "
-            "relative_attention_max_distance"),
+            "relative_attention_max_distance initial_context_length"),
     NOTHING("pretraining_tp attn_implementation gradient_checkpointing output_* return_dict* torchscript use_bfloat16 "
             "tf_legacy_loss remove_invalid_values chunk_size_feed_forward is_encoder_decoder cache_implementation"),
     NOTHING("embedding_multiplier logits_scaling residual_multiplier attention_multiplier logit_scale use_bias=False mlp_alpha* mlp_beta* "
@@ -63,7 +63,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "mlp_hidden_act use_conv_bias attention_bias=False mlp_bias=False num_logits_to_keep "
             "moe_aux_loss* moe_z_loss* moe_router_topk_scaling_factor moe_grouped_gemm qkv_fuse use_rmsnorm embedding_dropout "
             "output_dropout"),
-    NOTHING("quantization_config compression_config use_sliding_window max_window_layers sliding_window_pattern "
+    NOTHING("quantization_config quantization compression_config use_sliding_window max_window_layers sliding_window_pattern "
             "num_key_value_heads head_dim attention_head_dim qk_head_dim n_special predict_special_tokens indexer_rope_interleave"),
     NOTHING("add_classification_head class_num dense_list pool_type pixel_shuffle_factor full_attn_mod interpolate_factor "
             "lm_head_bias=false layer_switch order_of_interleaved_layers position_embedding_type=rope* use_embedding_sharing=true "

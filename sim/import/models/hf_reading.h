@@ -57,6 +57,8 @@ bool tsim_hf_flag(struct tsim_hf_reading *r, const char *key, bool otherwise);
 /* Returns whether the first of `architectures` is this class, or, for a name that begins with a star, ends in what
  * follows the star. */
 bool tsim_hf_is_class(const struct tsim_hf_reading *r, const char *name);
+/* Returns the number of labels: those of id2label, else num_labels, else 2. */
+int64_t tsim_hf_labels(struct tsim_hf_reading *r);
 /* Returns whether the type is one of the types, which stand between bars. */
 bool tsim_hf_has_type(const char *types, const char *type);
 /* These read models of text and images (hf_towers.c). They tell whether a type is one, put the tower before the text's
