@@ -26,7 +26,8 @@ enum tsim_status {
     TSIM_ERR_INFEASIBLE, /* keys that are right alone and wrong together */
     TSIM_ERR_LIMIT,      /* one of our own limits */
     TSIM_ERR_IO,         /* files */
-    TSIM_ERR_DB          /* SQLite */
+    TSIM_ERR_DB,         /* SQLite */
+    TSIM_ERR_STOPPED     /* somebody asked for an end (base/stop.h); there is no diag */
 };
 
 /* A place in the input, counted from 1. Line 0 means that the text comes from a --set or a default, not from a file.

@@ -201,7 +201,7 @@ enum tsim_exit tsim_cmd_plan(const struct tsim_arguments *arguments) {
     tsim_arena_init(&run.arena);
     tsim_diags_init(&run.diags);
     enum tsim_exit code = tsim_exit_of(search(&run));
-    if (code == TSIM_EXIT_OK)
+    if (code == TSIM_EXIT_OK && !run.result.is_interrupted)
         code = tsim_exit_of(find_sensitivity(&run));
     tsim_report_diags(arguments, &run.diags);
     if (code == TSIM_EXIT_OK)

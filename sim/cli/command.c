@@ -40,6 +40,8 @@ enum tsim_exit tsim_exit_of(enum tsim_status status) {
     case TSIM_ERR_IO:
     case TSIM_ERR_DB:
         return TSIM_EXIT_IO;
+    case TSIM_ERR_STOPPED:
+        return TSIM_EXIT_INTERRUPTED;
     default:
         return TSIM_EXIT_INVALID;
     }

@@ -3,12 +3,13 @@
 
 #include "base/arena.h"
 #include "base/quantity.h"
+#include "base/stop.h"
 #include "engine/engine_internal.h"
 
 #include <float.h>
 #include <string.h>
 
-enum { DEFAULT_MAX_EVENTS_PER_TICK = 10 * 1000 * 1000 };
+enum { DEFAULT_MAX_EVENTS_PER_TICK = 10 * 1000 * 1000, EVENTS_BETWEEN_QUESTIONS = 1 << 14 };
 
 struct tsim_engine *tsim_engine_create(const struct tsim_engine_options *options) {
     TSIM_ASSERT(options->tick_s > 0 && options->tick_s <= DBL_MAX && options->max_events_per_tick >= 0);
@@ -136,12 +137,18 @@ enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *
     for (size_t stream = 0; stream < engine->n_streams; stream++)
         tsim_engine_fetch(engine, (int32_t)stream);
     struct tsim_event next;
+    int64_t asks_at = engine->options.may_stop ? EVENTS_BETWEEN_QUESTIONS : INT64_MAX;
     const bool always = engine->options.between != NULL,
                *calls_between = always && engine->options.calls_between ? engine->options.calls_between : &always;
     for (;;) {
         run_tick(engine);
         if (*calls_between)
             engine->options.between(engine->options.context);
+        if (engine->n_events >= asks_at) {
+            asks_at = engine->n_events + EVENTS_BETWEEN_QUESTIONS;
+            if (tsim_is_stopped())
+                return TSIM_ERR_STOPPED;
+        }
         if (engine->n_unfinished == 0 || tsim_event_queue_find(&engine->events, &next) < TSIM_QUEUE_HEAP)
             break;
         if (next.tick == INT64_MAX)

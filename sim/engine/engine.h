@@ -113,6 +113,7 @@ struct tsim_engine_options {
     tsim_between_fn between;     /* may be NULL */
     const bool *calls_between;   /* calls `between` only if the flag is set; NULL: after every tick */
     void *context;               /* the first argument of observer, describe and between */
+    bool may_stop; /* the run ends if its thread's work shall end (base/stop.h), which it asks now and then */
 };
 
 struct tsim_engine *tsim_engine_create(const struct tsim_engine_options *options);
@@ -134,8 +135,8 @@ void tsim_engine_excuse(struct tsim_engine *engine, int32_t stream);
 /* Adds `count` counters in a row, each at 0, and returns the first. */
 int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count);
 
-/* Runs to the end, once per engine. It returns TSIM_OK; TSIM_ERR_INFEASIBLE for a deadlock; or TSIM_ERR_LIMIT when a
- * task would end after the end of time. For a deadlock it adds a diag with the count, and one, named by `describe`, for
+/* Runs to the end, once per engine. It returns TSIM_OK; TSIM_ERR_INFEASIBLE for a deadlock; TSIM_ERR_LIMIT when a
+ * task would end after the end of time; or TSIM_ERR_STOPPED (may_stop). For a deadlock it adds a diag with the count, and one, named by `describe`, for
  * each of the first few joins that lack parties or whose parties disagree in number or work, and for each of the first
  * few streams that wait for a signal. */
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags);

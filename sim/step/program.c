@@ -729,7 +729,8 @@ enum tsim_status tsim_step_simulate_with_late_batches(
                                           .describe = describe,
                                           .between = look,
                                           .calls_between = &run.is_due,
-                                          .context = &run};
+                                          .context = &run,
+                                          .may_stop = true};
     /* Unfolded, what lives as long as the simulation is tens of megabytes. */
     struct tsim_arena own;
     tsim_arena_init(&own);

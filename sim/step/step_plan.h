@@ -169,8 +169,8 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
                                             const struct tsim_step_sink *sink);
 
 /* Returns what stands for all that n ranks of a stage, which hold the same or the same experts, sum and gather: a sum
- * of whole gradients as it is, which may run on trees; everything else around a ring, long enough that what it takes to
- * begin does not count. */
+ * of whole gradients as it is, because it may run on trees; everything else around a ring, with so many bytes that its
+ * latency does not count. */
 struct tsim_collective_request tsim_step_data_request(const struct tsim_step_plan *plan, int32_t stage, int32_t n,
                                                       bool is_expert);
 

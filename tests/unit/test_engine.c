@@ -1,4 +1,5 @@
 /* Small systems whose times are worked out by hand (support/engine_rig.h). */
+#include "base/stop.h"
 #include "engine/engine_internal.h"
 #include "support/engine_rig.h"
 
@@ -214,6 +215,35 @@ START_TEST(a_latency_beyond_the_end_of_time) {
     add_task(add_stream(), 1e-12, INT64_MAX - 1)->bound_per_s = 0.5;
     ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_LIMIT);
     ck_assert_int_eq(n_records, 0);
+}
+END_TEST
+
+static bool next_of_many(void *context, int32_t stream, struct tsim_task *task) {
+    int *n_left = context;
+    (void)stream;
+    task->latency = 1;
+    return (*n_left)-- > 0;
+}
+
+static bool at_once(void *context) {
+    (void)context;
+    return true;
+}
+
+/* A run ends soon after its thread's work shall end, if it may, and then has nothing to report. */
+START_TEST(a_run_is_stopped) {
+    for (int may_stop = 0; may_stop < 2; may_stop++) {
+        int n_left = 1000000;
+        struct tsim_engine *many =
+            tsim_engine_create(&(struct tsim_engine_options){.tick_s = 1e-12, .may_stop = may_stop});
+        tsim_engine_add_stream(many, next_of_many, &n_left);
+        tsim_stop_set(at_once, NULL);
+        ck_assert_int_eq(tsim_engine_run(many, &diags), may_stop ? TSIM_ERR_STOPPED : TSIM_OK);
+        tsim_stop_set(NULL, NULL);
+        ck_assert_int_eq(n_left > 900000, may_stop);
+        ck_assert_uint_eq(diags.n_errors, 0);
+        tsim_engine_release(many);
+    }
 }
 END_TEST
 
@@ -530,6 +560,7 @@ static void add_time_tests(Suite *suite) {
     tcase_add_test(tcase, slow_for_now_is_not_for_ever);
     tcase_add_test(tcase, a_rest_below_half_a_tick_ends_at_once);
     tcase_add_test(tcase, a_latency_beyond_the_end_of_time);
+    tcase_add_test(tcase, a_run_is_stopped);
     tcase_add_test(tcase, latency_uses_nothing);
     tcase_add_test(tcase, untouched_activities_do_not_drift);
     suite_add_tcase(suite, tcase);

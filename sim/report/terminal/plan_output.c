@@ -450,12 +450,13 @@ static void print_interrupt(struct tsim_arena *arena, const struct tsim_plan_res
     if (!result->is_interrupted)
         return;
     double n_all = (double)(result->n_plans + result->n_unbounded), n_seen = n_all - (double)result->n_unseen;
+    const char *what = result->n_unseen == 0 ? "all plans were decided on, and not all that is shown was run in full"
+                       : result->n_best == 0 ? "no simulation had ended; more time finds plans"
+                                             : "there may be better ones among the others";
     tsim_text_wrap(out, style, 0,
-                   tsim_arena_printf(arena,
-                                     "interrupted: %s of %s plans (%.3g %%) were decided on; there may be better ones "
-                                     "among the others",
+                   tsim_arena_printf(arena, "interrupted: %s of %s plans (%.3g %%) were decided on; %s",
                                      tsim_count_text(n_seen, seen, sizeof seen),
-                                     tsim_count_text(n_all, all, sizeof all), 100 * n_seen / n_all));
+                                     tsim_count_text(n_all, all, sizeof all), 100 * n_seen / n_all, what));
 }
 
 static void print_counts(const struct tsim_plan_result *result, FILE *out) {

@@ -1,11 +1,13 @@
 #include "study/judge/decision.h"
 
 #include "base/quantile.h"
+#include "base/stop.h"
 #include "config/catalogue_load.h"
 #include "model/executed.h"
 #include "model/model.h"
 #include "results/format.h"
 #include "run/run.h"
+#include "study/interrupt.h"
 #include "study/judge/forecast.h"
 #include "study/judge/uncertainty.h"
 #include "study/search/buy_judgements.h"
@@ -826,6 +828,7 @@ static enum tsim_status show_played(struct deciding *d) {
         decision->offers[i].is_screened = d->is_screened;
     for (;;) {
         decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;
+        decision->is_interrupted |= tsim_is_stopped();
         decision->n_alternatives = 0;
         find_alternatives(d->arena, decision, d->search->objective);
         screened = decision->is_interrupted ? NULL : shown_unplayed(decision);
@@ -1307,6 +1310,25 @@ static enum tsim_status read_goal(struct deciding *d) {
     return TSIM_OK;
 }
 
+static bool is_asked_to_end(void *context) {
+    (void)context;
+    return tsim_is_interrupted();
+}
+
+/* Completes the decision, once offers are found. An interrupt ends what is under way, and what was found is shown. */
+static enum tsim_status complete(struct deciding *d) {
+    struct tsim_decision *decision = d->decision;
+    TSIM_TRY(show_played(d));
+    if (!decision->is_interrupted)
+        say_dear(d->arena, decision);
+    TSIM_TRY(find_rivals(d));
+    if (decision->is_met)
+        find_flips(d);
+    else
+        find_misses(d->arena, decision);
+    return TSIM_OK;
+}
+
 enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decision_search *search,
                              tsim_plan_report_fn report, void *context, struct tsim_decision *decision,
                              struct tsim_diags *diags) {
@@ -1319,13 +1341,16 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
     TSIM_TRY(search->axes ? search_space(&d, search->axes) : search_catalogue(&d));
     if (decision->n_offers == 0)
         return TSIM_OK;
-    TSIM_TRY(show_played(&d));
-    if (!decision->is_interrupted)
-        say_dear(arena, decision);
-    TSIM_TRY(find_rivals(&d));
-    if (decision->is_met)
-        find_flips(&d);
-    else
-        find_misses(arena, decision);
-    return TSIM_OK;
+    bool heeds = search->heeds_interrupt && !decision->is_interrupted; /* else they are blocked already */
+    sigset_t before;
+    if (heeds) {
+        tsim_interrupts_block(&before);
+        tsim_stop_set(is_asked_to_end, NULL);
+    }
+    enum tsim_status status = complete(&d);
+    tsim_stop_set(NULL, NULL);
+    decision->is_interrupted |= heeds && tsim_is_interrupted();
+    if (heeds && !decision->is_interrupted)
+        tsim_interrupts_restore(&before);
+    return status;
 }

@@ -1,5 +1,6 @@
 #include "study/search/plan.h"
 
+#include "base/stop.h"
 #include "config/supports.h"
 #include "results/verdict.h"
 #include "run/run.h"
@@ -9,6 +10,7 @@
 #include "study/judge/uncertainty.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -82,8 +84,9 @@ struct search {
     size_t n_items, capacity;
     size_t first_unbounded;
     int64_t n_total, n_unseen; /* plans that divide; those that an interrupt kept from being bounded */
-    bool heeds;                /* an interrupt is looked for */
+    bool heeds;                /* an interrupt ends simulations; else they have some time to end by themselves */
     bool is_interrupted;
+    atomic_llong ends_ms;      /* of that time, by a steady clock; 0: it has not begun */
     double began_s;            /* when this part of the search began, by a steady clock */
     struct outcomes *outcomes; /* by candidate */
     struct family *families;   /* heap */
@@ -238,8 +241,25 @@ struct team {
     int32_t n;
 };
 
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static bool is_interrupted(const struct search *search) {
     return search->heeds && tsim_is_interrupted();
+}
+
+/* Returns whether simulations shall end. After an interrupt those whose results are shown have some more time. */
+static bool stops(void *context) {
+    enum { GRACE_MS = 8000 };
+    struct search *search = context;
+    if (search->heeds || !search->options->heeds_interrupt || !tsim_is_interrupted())
+        return is_interrupted(search);
+    long long now_ms = llround(1000 * now_s()), none = 0;
+    atomic_compare_exchange_strong(&search->ends_ms, &none, now_ms + GRACE_MS);
+    return now_ms >= atomic_load(&search->ends_ms);
 }
 
 static void team_init(struct team *team, const struct tsim_plan_search *options) {
@@ -279,7 +299,9 @@ struct team_work {
 
 static void work_on(void *context, int32_t worker, size_t piece) {
     const struct team_work *w = context;
+    tsim_stop_set(stops, w->search);
     w->work(w->search, &w->team->workers[worker], piece);
+    tsim_stop_set(NULL, NULL);
 }
 
 static bool is_over(void *context) {
@@ -306,7 +328,9 @@ static void place_engines(const struct search *search, const struct tsim_scenari
     enum tsim_status status = tsim_generation_check(&place->arena, job, &place->excess_bytes, &unheard);
     if (status == TSIM_OK && !search->options->is_for_candidates)
         status = tsim_generation_simulate(&place->arena, job, generation, &unheard);
-    if (status != TSIM_OK)
+    if (status == TSIM_ERR_STOPPED)
+        place->fate = FATE_UNSEEN;
+    else if (status != TSIM_OK)
         place->fate = place->excess_bytes > 0 ? FATE_TOO_LARGE : FATE_INVALID;
     else if (generation->has)
         place->memo->generation = generation;
@@ -316,7 +340,7 @@ static void place_engines(const struct search *search, const struct tsim_scenari
 static struct memo_place *place_of(const struct search *search, struct worker *worker,
                                    const struct tsim_plan_candidate *candidate, const struct tsim_scenario *scenario) {
     struct memo_place *place = &worker->memos[(size_t)(candidate - search->options->space->candidates) % MEMO_PLACES];
-    if (place->candidate != candidate) {
+    if (place->candidate != candidate || place->fate == FATE_UNSEEN) {
         tsim_arena_reset(&place->arena);
         place->memo = tsim_run_memo_new(&place->arena);
         place->candidate = candidate;
@@ -488,8 +512,9 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
         item->fate = FATE_UNPLAYED;
     } else if (is_next(search, item)) {
         tsim_diags_init(&diags);
-        bool is_good = tsim_train_run(arena, scenario, &options, &prediction.result, &diags) == TSIM_OK;
-        item->fate = is_good ? FATE_SIMULATED : FATE_FAILED;
+        enum tsim_status status = tsim_train_run(arena, scenario, &options, &prediction.result, &diags);
+        bool is_good = status == TSIM_OK;
+        item->fate = is_good ? FATE_SIMULATED : status == TSIM_ERR_STOPPED ? FATE_OPEN : FATE_FAILED;
         *point = (struct tsim_point){.position = item->position, .status = TSIM_POINT_OK};
         if (is_good)
             tsim_outcome_of(&prediction, &point->outcome);
@@ -637,12 +662,6 @@ static void learn(struct search *search, struct tsim_plan_result *result) {
     }
 }
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void report_to(tsim_plan_report_fn report, void *context, const struct search *search, bool is_bounding,
                       int64_t n_done, int64_t n_plans) {
     double left_s = (now_s() - search->began_s) * (double)(n_plans - n_done) / (double)n_done;
@@ -684,16 +703,16 @@ static void simulate_all(struct search *search, struct team *team, tsim_plan_rep
     order = tsim_heap_grow(order, &capacity, search->n_items + 1, sizeof *order);
     int64_t n = (int64_t)fill_queues(search, order);
     search->began_s = now_s();
-    bool is_last = search->is_interrupted; /* one round of what was bounded, so that there is something to show */
-    search->heeds &= !is_last;
-    while (next_round(search)) {
+    /* An interrupt before anything is known leaves time for one round, so that there is something to show. */
+    for (bool is_last = false;
+         !is_last && (!search->is_interrupted || result->n_admitted == 0) && next_round(search);) {
+        is_last = search->is_interrupted;
+        search->heeds &= !is_last;
         team_run(team, search, simulate, search->n_round);
         learn(search, result);
         queue_again(search);
         search->is_interrupted |= is_interrupted(search);
         report_to(report, context, search, false, n - n_waiting(search), n);
-        if (is_last || search->is_interrupted)
-            break;
     }
     tsim_heap_free(order);
 }
@@ -1214,7 +1233,6 @@ static enum tsim_status complete_candidates(struct tsim_arena *arena, struct sea
     for (size_t i = 0; i < n; i++)
         if (search->known.own[i].fate == FATE_SIMULATED)
             search->own_items[result->n_own++] = &search->known.own[i];
-    search->heeds = false; /* what was found is shown, interrupted or not */
     for (; search->first_own < result->n_own; search->first_own += TSIM_PLAN_ROUND) {
         size_t left = result->n_own - search->first_own;
         team_run(team, search, complete_own, left < TSIM_PLAN_ROUND ? left : TSIM_PLAN_ROUND);
@@ -1223,7 +1241,9 @@ static enum tsim_status complete_candidates(struct tsim_arena *arena, struct sea
     result->is_interrupted |= search->is_interrupted; /* the caller has more to search */
     for (size_t i = 0; i < result->n_own; i++) {
         struct tsim_plan *plan = &search->own[i];
-        if (search->own_status[i] != TSIM_OK) /* runs once more, to report the reason */
+        plan->is_left_out |= search->own_status[i] == TSIM_ERR_STOPPED;
+        result->is_interrupted |= search->own_status[i] == TSIM_ERR_STOPPED;
+        if (!plan->is_left_out && search->own_status[i] != TSIM_OK) /* runs once more, to report the reason */
             return run_again(arena, search, search->own_items[i]->position, plan, diags);
         if (plan->is_left_out)
             continue;
@@ -1242,15 +1262,40 @@ static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n
     return NULL;
 }
 
+/* Takes what the search knows of a plan, whose full run was stopped: among the best there is no more of it than its
+ * step, and others are left out. */
+static void take_brief(struct tsim_arena *arena, const struct search *search, struct tsim_plan *plan) {
+    const struct tsim_best *best = &search->known.best;
+    plan->is_left_out = true;
+    for (size_t i = 0; i < best->n; i++)
+        if (best->points[i].position == plan->point.position) {
+            plan->point = best->points[i];
+            plan->is_left_out = false;
+        }
+    for (size_t i = 0; i < search->n_items; i++)
+        if (search->items[i].position == plan->point.position) {
+            plan->price = search->items[i].price;
+            plan->may_not_fit = search->items[i].may_not_fit;
+        }
+    plan->days = plan->cost_usd = NOT_KNOWN;
+    plan->n_similar_runs = plan->n_own_runs = -1;
+    plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
+}
+
 /* Completes each plan once, because most of the front are among the best. */
 static enum tsim_status complete(struct tsim_arena *arena, const struct search *search, int64_t position,
-                                 const struct tsim_plan_result *result, struct tsim_plan *plan,
-                                 struct tsim_diags *diags) {
+                                 struct tsim_plan_result *result, struct tsim_plan *plan, struct tsim_diags *diags) {
     const struct tsim_plan *done = completed(result->best, result->n_best, position);
     done = done ? done : completed(result->front, result->n_front, position);
-    if (!done)
-        return run_again(arena, search, position, plan, diags);
-    *plan = *done;
+    if (done) {
+        *plan = *done;
+        return TSIM_OK;
+    }
+    enum tsim_status status = run_again(arena, search, position, plan, diags);
+    if (status != TSIM_ERR_STOPPED)
+        return status;
+    result->is_interrupted = true;
+    take_brief(arena, search, plan);
     return TSIM_OK;
 }
 
@@ -1261,32 +1306,48 @@ static int by_time(const void *a, const void *b) {
     return x->position < y->position ? -1 : 1;
 }
 
-static enum tsim_status complete_all(struct tsim_arena *arena, struct search *search, struct team *team,
-                                     tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
-                                     struct tsim_diags *diags) {
+static enum tsim_status complete_plans(struct tsim_arena *arena, struct search *search, struct tsim_plan_result *result,
+                                       struct tsim_diags *diags) {
     const struct known *known = &search->known;
-    TSIM_TRY(tsim_evidence_read(arena, &search->evidence, diags));
-    if (search->options->is_for_candidates)
-        return complete_candidates(arena, search, team, report, context, result, diags);
-    struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
+    size_t n_candidates = search->options->space->n_candidates;
+    struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan),
+                     *own = TSIM_NEW_ARRAY(arena, n_candidates, struct tsim_plan);
     result->front = front;
+    result->own = own;
     for (; result->n_best < known->best.n; result->n_best++)
         TSIM_TRY(complete(arena, search, known->best.points[result->n_best].position, result,
                           &result->best[result->n_best], diags));
     if (known->n_front > 0)
         qsort(known->front, known->n_front, sizeof *known->front, by_time);
-    for (; result->n_front < known->n_front; result->n_front++)
-        TSIM_TRY(
-            complete(arena, search, known->front[result->n_front].position, result, &front[result->n_front], diags));
-    result->has_safe = known->safe.fate == FATE_SIMULATED;
-    if (result->has_safe)
+    for (size_t i = 0; i < known->n_front; i++) {
+        TSIM_TRY(complete(arena, search, known->front[i].position, result, &front[result->n_front], diags));
+        result->n_front += !front[result->n_front].is_left_out;
+    }
+    if (known->safe.fate == FATE_SIMULATED)
         TSIM_TRY(complete(arena, search, known->safe.position, result, &result->safe, diags));
-    struct tsim_plan *own = TSIM_NEW_ARRAY(arena, search->options->space->n_candidates, struct tsim_plan);
-    for (size_t i = 0; i < search->options->space->n_candidates; i++)
-        if (known->own[i].fate == FATE_SIMULATED)
-            TSIM_TRY(complete(arena, search, known->own[i].position, result, &own[result->n_own++], diags));
-    result->own = own;
+    result->has_safe = known->safe.fate == FATE_SIMULATED && !result->safe.is_left_out;
+    for (size_t i = 0; i < n_candidates; i++)
+        if (known->own[i].fate == FATE_SIMULATED) {
+            TSIM_TRY(complete(arena, search, known->own[i].position, result, &own[result->n_own], diags));
+            result->n_own += !own[result->n_own].is_left_out;
+        }
     return TSIM_OK;
+}
+
+/* Runs what was found in full. It is shown, interrupted or not. */
+static enum tsim_status complete_all(struct tsim_arena *arena, struct search *search, struct team *team,
+                                     tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
+                                     struct tsim_diags *diags) {
+    search->heeds = false;
+    atomic_store(&search->ends_ms, 0);
+    TSIM_TRY(tsim_evidence_read(arena, &search->evidence, diags));
+    if (search->options->is_for_candidates)
+        return complete_candidates(arena, search, team, report, context, result, diags);
+    tsim_stop_set(stops, search);
+    enum tsim_status status = complete_plans(arena, search, result, diags);
+    tsim_stop_set(NULL, NULL);
+    tell_interrupt(search, report, context);
+    return status;
 }
 
 enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_search *options,

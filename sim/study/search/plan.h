@@ -41,7 +41,8 @@ struct tsim_plan_search {
      * each is. Threads call it. */
     bool (*is_worth)(const void *context, const struct tsim_plan *without_failures);
     const void *worth_context;
-    bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked if one came */
+    /* SIGINT and SIGTERM end it, and simulations under way, with what was found; they stay blocked if one came. */
+    bool heeds_interrupt;
 };
 
 /* A plan's price is its time, money and energy for a token; less is better in each. A cost that is not known is 0, and
@@ -104,7 +105,8 @@ struct tsim_plan_result {
     int64_t n_plans, n_invalid, n_unplayed, n_too_large, n_evaluated, n_pruned;
     int64_t n_admitted; /* part of n_evaluated that is within the limits */
     bool is_unrefined;  /* refinements were left out, because the objective or a limit has no known bound */
-    /* true: n_unseen plans were not decided on, n_unbounded of them are not in n_plans, and there are no gaps. */
+    /* true: n_unseen plans were not decided on, n_unbounded of them are not in n_plans, and there are no gaps; or not
+     * all that is shown was run in full, and days and cost of such plans are not known. */
     bool is_interrupted;
     int64_t n_unseen, n_unbounded;
     double least_excess_bytes; /* memory that the smallest of n_too_large lacks; NAN: none is too large */
