@@ -24,7 +24,7 @@ static const char *term_of(const struct tsim_arguments *arguments) {
 
 static enum tsim_status simulate(struct explain *explain) {
     const struct tsim_arguments *arguments = explain->arguments;
-    struct tsim_step_sink sink;
+    struct tsim_step_sink sink = {.take = NULL};
     const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
                                              .sink = term_of(arguments) ? NULL : &sink,
                                              .recorder = term_of(arguments) ? &explain->recorder : NULL};

@@ -272,6 +272,9 @@ static const char *lack_of_database(const struct job *job) {
 static void add_said(struct job *job) {
     const char *said = tsim_text_sink_text(&job->desk->messages);
     size_t size = job->desk->messages.size;
+    const char *help = strstr(said, "\nTry 'tsim "); /* how a terminal gets help */
+    if (help)
+        size = (size_t)(help - said);
     while (size > 0 && said[size - 1] == '\n')
         size--;
     if (size > 0)

@@ -34,14 +34,14 @@ static struct moments of_longest(const struct tsim_training_spec *t, double n) {
  * room. The last pack is not counted: it is half empty because the samples end. */
 static double fill_of(const struct tsim_training_spec *t) {
     double variance = log(1 + t->lengths.cv * t->lengths.cv), mu = log(t->lengths.mean) - variance / 2;
-    double capacity = (double)t->sequence_length, packs[N_PACKED], sum = 0;
+    double capacity = (double)t->sequence_length, packs[N_PACKED] = {0}, sum = 0;
     int n = 0;
     for (int i = N_PACKED; i-- > 0;) {
         double length = fmin(exp(mu + sqrt(variance) * tsim_normal_quantile((i + 0.5) / N_PACKED)), capacity);
         int pack = 0;
         while (pack < n && packs[pack] + length > capacity)
             pack++;
-        packs[pack] = (pack < n ? packs[pack] : 0) + length;
+        packs[pack] += length;
         n += pack == n;
     }
     for (int pack = 0; pack < n - 1; pack++)

@@ -434,8 +434,10 @@ static double parameters_of(const struct product *products, int n) {
 struct tsim_end_parameters tsim_diffusion_ends(const struct tsim_model *m) {
     struct tsim_op_shape any = {.model = m, .h = (double)m->hidden, .b = 1, .t = 1};
     struct product products[MOST_PRODUCTS];
-    double h = (double)m->hidden, behind = parameters_of(products, products_behind(&any, products)),
-           before = parameters_of(products, products_before(&any, products));
+    int n_behind = products_behind(&any, products);
+    double h = (double)m->hidden, behind = parameters_of(products, n_behind);
+    int n_before = products_before(&any, products);
+    double before = parameters_of(products, n_before);
     return (struct tsim_end_parameters){.embedding = before + (double)m->vocab * h +
                                                      (double)(m->positions * m->hidden + m->other_parameters),
                                         .final_norm = tsim_count_norm(m),

@@ -114,7 +114,7 @@ async function test(name, f) {
   });
   await test("the step has its interval", async () => {
     const page = await open(browser, "run.html", "light"), card = await page.locator(".card").first().innerText();
-    const [step, low, high] = card.match(/[\d.]+ m?s/g).map(parseFloat);
+    const [step, low, high] = card.match(/[\d.]+\sm?s/g).map(parseFloat);
     assert(card.startsWith("step time") && low < step && step < high, card);
     assert.match(await page.locator("article p.soft").nth(1).innerText(), /^90 % interval from \d+/);
     const bars = await page.locator("#runs-0-step svg").evaluate(svg => {
@@ -337,7 +337,7 @@ async function test(name, f) {
       for (const c of all) drawn(c, c.name);
       assert((await page.locator(".card").first().innerText()).startsWith("best plan"));
       const card = await page.locator(".card:has-text('step time')").first().innerText(),
-            [step, low, high] = card.match(/[\d.]+ m?s/g).map(parseFloat);
+            [step, low, high] = card.match(/[\d.]+\sm?s/g).map(parseFloat);
       assert(low < step && step < high, card);
       // The terms of each step add up to it; the run is of the plan that is recommended.
       const rows = await page.locator("#plans-0-steps rect[data-hint]")

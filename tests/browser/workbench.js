@@ -289,6 +289,14 @@ async function test(name, f) {
     assert.strictEqual(await again.textContent("#pin"), "unpin");
     await again.close();
     await change(page, () => page.click("#pin"));
+    const text = await yaml(page);  // the whole of it, however long
+    await change(page, () => page.fill("#yaml", text + "#".repeat(300000)));
+    assert((await page.evaluate(() => location.hash)).length > 300000);
+    await change(page, () => page.fill("#yaml", text));
+    const broken = JSON.stringify({text: "x", tab: "no tab", pinned: 7, asked: null}),
+          fresh = await open(browser, "#" + Buffer.from(broken).toString("base64url"));
+    assert.match(await yaml(fresh), /^name: workbench$/m);
+    await fresh.close();
   });
   await test("scale, sweep and buy answer", async () => {
     await page.click("[role=tab]:text-is('scale')");

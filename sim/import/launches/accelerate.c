@@ -123,7 +123,7 @@ static void add_parallelism(struct tsim_recipe *r) {
     const struct tsim_setting *compiler = tsim_recipe_find_any(r, COMPILERS),
                               *all = find(r, "megatron_lm_config.megatron_lm_recompute_activations");
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (find(r, NAMES[i][0]) && (i < 3 || tsim_setting_is(find(r, "distributed_type"), "MEGATRON_LM")))
+        if ((i < 3 || tsim_setting_is(find(r, "distributed_type"), "MEGATRON_LM")) && find(r, NAMES[i][0]))
             tsim_recipe_add(r, find(r, NAMES[i][0])->name, NAMES[i][1], find(r, NAMES[i][0])->value);
     if (tsim_setting_is(compiler, "INDUCTOR") || tsim_setting_is(compiler, "inductor"))
         add(r, compiler, "torch_compile", "true");

@@ -81,9 +81,9 @@ static const char *short_text(struct tsim_arena *arena, const char *text) {
 
 /* Returns whether the path is told elsewhere, or is not an input of the simulation. */
 static bool is_told(const char *path) {
-    size_t length = strlen(path);
+    const char *last = strrchr(path, '.');
     return TSIM_IS_ONE_OF(path, "name", "description", "measured", "schema", "derived") ||
-           (length > 7 && strcmp(path + length - 7, ".source") == 0);
+           (last && strcmp(last, ".source") == 0);
 }
 
 /* Returns whether the value has keys of its own, and is not one value with its source; nothing counts as an empty

@@ -12,13 +12,15 @@ const memoryNote = m => "of " + memory(m.capacity_bytes) +
          : m.may_not_fit ? ": may not fit"
                          : "");
 
+/* A line does not end between a number and what follows it: "9.1 %", "2.5 M USD". */
+const keptTogether = text => text.replace(/(\d) (?=\S)/g, "$1\u00a0").replace(/\b([kMGT]) (?=\S)/g, "$1\u00a0");
 /* A figure that is seen first: its number is larger than its unit. */
 function card(cards, name, value, note) {
   if (!has(value)) return;
   const [, number, unit] = /^([-\d.,]+)(\s.*)$/.exec(value) || [null, value, ""];
   cards.append(
       el("div", {className: "card"}, el("span", {}, name), el("b", {}, number, unit ? el("small", {}, unit) : null),
-         note ? el("span", {}, note) : null));
+         note ? el("span", {}, keptTogether(note)) : null));
 }
 
 function headline(parent, run) {

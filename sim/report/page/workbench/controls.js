@@ -192,7 +192,7 @@ function buildControls() {
   const start = el("input", {
     id: "start",
     type: "search",
-    placeholder: "open a scenario of the catalogue",
+    placeholder: "open from the catalogue",
     "aria-label": "open a scenario of the catalogue"
   });
   start.setAttribute("list", "ids-scenarios");

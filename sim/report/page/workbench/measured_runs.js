@@ -15,7 +15,7 @@ async function showAccuracy() {
     opens: () => openCase(r.case)
   }));
   if (state.tab !== "accuracy") return;
-  const filter = el("input", {type: "search", placeholder: "words that a run must have", "aria-label": "filter"}),
+  const filter = el("input", {type: "search", placeholder: "words of a run", "aria-label": "filter"}),
         told = el("p", {}), room = el("div", {});
   const columns = [
     {title: "run", key: "case", text: true}, {title: "measured step", key: "measured_s", show: seconds},

@@ -33,16 +33,21 @@ function buildTabs() {
     }
   });
 }
-const encode = text => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+const encode = text => btoa(Array.from(new TextEncoder().encode(text), c => String.fromCharCode(c)).join(""))
                            .replace(/\+/g, "-")
                            .replace(/\//g, "_")
                            .replace(/=+$/, "");
 const decode = text =>
     new TextDecoder().decode(Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), c => c.charCodeAt(0)));
 const remember = () => history.replaceState(null, "", "#" + encode(JSON.stringify(state)));
+const isScenario = text => typeof text === "string";
 function recall() {
   try {
-    Object.assign(state, JSON.parse(decode(location.hash.slice(1))));
+    const {text, tab = "run", pinned = null, asked = {}} = JSON.parse(decode(location.hash.slice(1)));
+    if (!isScenario(text) || !TABS.includes(tab) || !(pinned === null || isScenario(pinned)) ||
+        !(asked instanceof Object))
+      throw new Error();
+    Object.assign(state, {text, tab, pinned, asked});
   } catch (e) {
     if (location.hash.length > 1) say("The address holds no scenario.", true);
   }
