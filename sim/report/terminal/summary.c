@@ -203,7 +203,9 @@ static void print_speed(struct tsim_screen *screen, const struct tsim_prediction
         tsim_screen_line(screen, "throughput", "%s tokens/s, %s tokens/s per %s, %s samples/s",
                          tsim_screen_rate(screen, t->tokens_per_s), tsim_screen_rate(screen, t->tokens_per_s_per_gpu),
                          unit, tsim_screen_rate(screen, t->samples_per_s));
-    tsim_screen_line(screen, tsim_arena_printf(&screen->arena, "per %s", unit), "%s (MFU %s%s), %s executed (HFU %s)",
+    const char *label = tsim_arena_printf(&screen->arena, "per %s", unit);
+    tsim_screen_line(screen, strlen(label) < strlen("per accelerator") ? label : "each",
+                     "%s (MFU %s%s), %s executed (HFU %s)",
                      tsim_screen_human(screen, 1e12 * t->model_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->mfu),
                      tsim_model_has_ends(result->scenario->model) ? ", full attention counted" : "",
