@@ -130,7 +130,7 @@ static double generated_at(const struct clock *clock, int round, double begin_s,
 
 double tsim_rounds_ahead_s(const double generation_s[TSIM_ROUNDS], double training_s, double transfer_s,
                            int64_t ahead) {
-    struct clock clock;
+    struct clock clock = {.generated_s = {0}};
     for (int i = 0; i < N_FOLLOWED; i++) {
         double free_s = i > 0 ? clock.generated_s[i - 1] : 0, allowed_s = i > ahead ? clock.sent_s[i - 1 - ahead] : 0;
         clock.generated_s[i] = generated_at(&clock, i, fmax(free_s, allowed_s), generation_s[i % TSIM_ROUNDS]);

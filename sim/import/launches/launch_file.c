@@ -493,9 +493,12 @@ static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *sce
     return is_written;
 }
 
-/* Returns a shorter way in which a script may say the same. */
-static const char *shorthand(const char *line) {
-    return strcmp(line, "--recompute-granularity selective") == 0 ? " (or --recompute-activations)" : "";
+/* Returns another option with which a script may say the same. */
+static const char *other_way(const char *line) {
+    return strcmp(line, "--recompute-granularity selective") == 0 ? " (or --recompute-activations)"
+           : strncmp(line, "--num-virtual-stages-per-pipeline-rank ", 39) == 0
+               ? " (or --num-layers-per-virtual-pipeline-stage)"
+               : "";
 }
 
 const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scenario *before,
@@ -515,7 +518,7 @@ const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scen
         size_t length = strcspn(old.items[i], " =:");
         if (length > 0 && !has_line(&new, old.items[i], length))
             changes = tsim_arena_printf(arena, "%s%swithout %s%s", changes ? changes : "", changes ? ", " : "",
-                                        old.items[i], shorthand(old.items[i]));
+                                        old.items[i], other_way(old.items[i]));
     }
     return changes;
 }

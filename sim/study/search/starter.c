@@ -55,10 +55,9 @@ static const char *head_text(struct tsim_arena *arena, const struct tsim_starter
 static double batch_tokens(const struct tsim_model *m) {
     if (!m->causal || tsim_model_stacks(m) > 1)
         return BATCH_TOKENS;
-    double parameters = tsim_model_active_parameters(m);
-    struct tsim_amount loss =
-        tsim_chinchilla_loss(NULL, (struct tsim_amount){.value = parameters},
-                             (struct tsim_amount){.value = TSIM_TOKENS_PER_PARAMETER * parameters});
+    const struct tsim_amount parameters = {.value = tsim_model_active_parameters(m)},
+                             tokens = {.value = TSIM_TOKENS_PER_PARAMETER * parameters.value};
+    struct tsim_amount loss = tsim_chinchilla_loss(NULL, parameters, tokens);
     return fmin(BATCH_TOKENS, tsim_critical_batch(NULL, loss).value);
 }
 
