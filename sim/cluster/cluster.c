@@ -110,11 +110,31 @@ static void resolve_torus(struct tsim_cluster *cluster, const struct tsim_cluste
     for (int d = 0; d < 3; d++) {
         int64_t size = spec->torus_shape[d];
         cluster->torus_shape[d] = (int32_t)size;
+        cluster->torus_tile[d] = (int32_t)spec->torus_tile[d];
         cluster->torus_wraps[d] = size > 2 && can_wrap && size % fabric->torus_wrap == 0;
     }
     cluster->pair_bytes_per_s = tsim_cluster_pair_rate(NULL, cluster).value;
     cluster->scale_up_bytes_per_s = 2 * (double)fabric->torus_dimensions * cluster->pair_bytes_per_s;
     cluster->scale_up_latency_s = cluster->fabric_latency_s = fabric->latency_s;
+}
+
+struct tsim_torus_digit tsim_torus_digit(const struct tsim_cluster *cluster, int digit) {
+    int d = digit % 3;
+    int32_t tile = cluster->torus_tile[d] > 1 ? cluster->torus_tile[d] : 1;
+    return digit < 3 ? (struct tsim_torus_digit){d, tile, 1}
+                     : (struct tsim_torus_digit){d, cluster->torus_shape[d] / tile, tile};
+}
+
+int32_t tsim_torus_place(const struct tsim_cluster *cluster, int32_t rank) {
+    const int32_t *shape = cluster->torus_shape;
+    const int32_t strides[3] = {1, shape[0], shape[0] * shape[1]};
+    int32_t place = 0;
+    for (int k = 0; k < TSIM_TORUS_DIGITS; k++) {
+        struct tsim_torus_digit digit = tsim_torus_digit(cluster, k);
+        place += rank % digit.size * digit.step * strides[digit.dimension];
+        rank /= digit.size;
+    }
+    return place;
 }
 
 const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario) {

@@ -33,11 +33,24 @@ struct tsim_cluster {
 
     /* On a torus, scale_up is the sum of an accelerator's links, pair is one of these links, and there are no NICs. */
     int32_t torus_shape[3]; /* 0: no torus; dimensions that it lacks are 1 */
+    int32_t torus_tile[3];  /* ranks fill boxes of so many accelerators, one after another; below 2: 1 */
     bool torus_wraps[3];    /* true: the dimension closes to a ring */
 
     double scale_up_latency_s; /* of one hop on the node */
     double fabric_latency_s;   /* of one message, end to end; 0 without a fabric */
 };
+
+/* A rank's number on a torus has six digits, the lowest first: its place in its tile along each dimension, and its tile's
+ * place along each. */
+enum { TSIM_TORUS_DIGITS = 6 };
+struct tsim_torus_digit {
+    int dimension;
+    int32_t size, step; /* one more of it is so many accelerators further */
+};
+struct tsim_torus_digit tsim_torus_digit(const struct tsim_cluster *cluster, int digit);
+
+/* Returns the number of a rank's accelerator on the torus, counted dimension after dimension. */
+int32_t tsim_torus_place(const struct tsim_cluster *cluster, int32_t rank);
 
 const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 

@@ -313,7 +313,7 @@ static void degrade_accelerator(const struct tsim_topology *t, int64_t rank, dou
         slow_down(t, TSIM_LINK_PAIR, (node * g + other) * g + place, frac, rates);
     }
     for (int64_t i = 0; i < 6 && is_torus(t); i++)
-        slow_down(t, TSIM_LINK_TORUS, rank * 6 + i, frac, rates);
+        slow_down(t, TSIM_LINK_TORUS, (int64_t)tsim_torus_place(t->cluster, (int32_t)rank) * 6 + i, frac, rates);
 }
 
 static void degrade(const struct tsim_topology *t, const struct tsim_degraded *d, double *rates) {
@@ -524,7 +524,8 @@ static int32_t torus_way(const struct tsim_topology *t, int d, int32_t from, int
 }
 
 static void route_torus(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
-    int32_t stride = 1, at = from;
+    int32_t stride = 1, at = tsim_torus_place(t->cluster, from);
+    to = tsim_torus_place(t->cluster, to);
     for (int d = 0; d < 3; d++) {
         int32_t size = t->shape[d], here = at / stride % size;
         int32_t way = torus_way(t, d, here, to / stride % size), step = way > 0 ? 1 : -1;

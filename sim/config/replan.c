@@ -44,7 +44,7 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
     draft->zero_group = p->zero_group_ranks;
     draft->fold = job->simulation.fold;
     if (job->cluster.fabric && job->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS)
-        draft->n_shape = (size_t)job->cluster.fabric->torus_dimensions; /* resolved, in the cluster */
+        draft->n_shape = draft->n_tile = (size_t)job->cluster.fabric->torus_dimensions; /* resolved, in the cluster */
 }
 
 /* Gives the stages of a job its plan, except for the keys that they set themselves. */

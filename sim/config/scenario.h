@@ -123,6 +123,7 @@ struct tsim_cluster_spec {
     int64_t nodes;
     int64_t accelerators_per_node; /* resolved: never 0 */
     int64_t torus_shape[3];        /* resolved: accelerators along each dimension of a torus; 1 beyond its dimensions */
+    int64_t torus_tile[3];         /* resolved: ranks fill boxes of so many accelerators; 1 where it was not said */
     const struct tsim_degraded *degraded;
     size_t n_degraded;
     const struct tsim_background *background;

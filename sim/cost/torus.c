@@ -9,45 +9,61 @@ struct box {
     double extent[3], slowness[3]; /* time relative to a ring of neighbours */
 };
 
-bool tsim_torus_box(const struct tsim_cluster *cluster, const struct tsim_group *group, int32_t extent[3],
-                    int32_t step[3]) {
+bool tsim_torus_box(const struct tsim_cluster *cluster, const struct tsim_group *group, struct tsim_torus_box *box) {
     int32_t left = group->n_ranks, stride = group->stride > 1 ? group->stride : 1, below = 1;
-    for (int d = 0; d < 3; d++) {
-        int32_t size = cluster->torus_shape[d];
-        extent[d] = step[d] = 1;
-        if (stride < below * size && left > 1) {
-            step[d] = stride > below ? stride / below : 1;
-            int32_t room = size / step[d];
-            extent[d] = left < room ? left : room;
-            if (left % extent[d] != 0)
+    *box = (struct tsim_torus_box){.extent = {1, 1, 1}, .in_tile = {1, 1, 1}, .step = {1, 1, 1}};
+    for (int k = 0; k < TSIM_TORUS_DIGITS; k++) {
+        struct tsim_torus_digit digit = tsim_torus_digit(cluster, k);
+        int d = digit.dimension;
+        if (stride < below * digit.size && left > 1) {
+            int32_t step = stride > below ? stride / below : 1, room = digit.size / step;
+            int32_t part = left < room ? left : room;
+            bool leaves_gaps = box->extent[d] > 1 && (step > 1 || box->extent[d] < digit.step);
+            if (left % part != 0 || leaves_gaps)
                 return false;
-            left /= extent[d];
-            stride = below * size;
+            box->step[d] = box->extent[d] > 1 ? 1 : step * digit.step;
+            box->extent[d] *= part;
+            if (k < TSIM_TORUS_DIGITS / 2)
+                box->in_tile[d] = part;
+            left /= part;
+            stride = below * digit.size;
         }
-        below *= size;
+        below *= digit.size;
     }
     return left == 1;
 }
 
-int32_t tsim_torus_slowness(const struct tsim_cluster *cluster, const int32_t extent[3], const int32_t step[3], int d) {
-    bool is_ring = cluster->torus_wraps[d] && extent[d] * step[d] == cluster->torus_shape[d];
-    return step[d] * (is_ring ? 1 : 2);
+int32_t tsim_torus_neighbour(const struct tsim_torus_box *box, int32_t i, int dimension, int32_t way) {
+    int32_t strides[TSIM_TORUS_DIGITS], below = 1, extent = box->extent[dimension], in_tile = box->in_tile[dimension];
+    for (int k = 0; k < TSIM_TORUS_DIGITS; k++) {
+        int d = k % 3;
+        strides[k] = below;
+        below *= k < 3 ? box->in_tile[d] : box->extent[d] / box->in_tile[d];
+    }
+    int32_t place = i / strides[dimension] % in_tile, tile = i / strides[dimension + 3] % (extent / in_tile);
+    int32_t next = (place + in_tile * tile + way + extent) % extent;
+    return i + (next % in_tile - place) * strides[dimension] + (next / in_tile - tile) * strides[dimension + 3];
+}
+
+int32_t tsim_torus_slowness(const struct tsim_cluster *cluster, const struct tsim_torus_box *box, int d) {
+    bool is_ring = cluster->torus_wraps[d] && box->extent[d] * box->step[d] == cluster->torus_shape[d];
+    return box->step[d] * (is_ring ? 1 : 2);
 }
 
 static struct box find_box(const struct tsim_cluster *cluster, const struct tsim_group *group) {
     struct box box = {.n_dimensions = 0};
-    int32_t extent[3], step[3];
-    if (!tsim_torus_box(cluster, group, extent, step)) {
+    struct tsim_torus_box on_torus;
+    if (!tsim_torus_box(cluster, group, &on_torus)) {
         box.n_dimensions = 1;
         box.extent[0] = group->n_ranks;
         box.slowness[0] = 2;
         return box;
     }
     for (int d = 0; d < 3; d++) {
-        if (extent[d] == 1)
+        if (on_torus.extent[d] == 1)
             continue;
-        box.extent[box.n_dimensions] = extent[d];
-        box.slowness[box.n_dimensions++] = tsim_torus_slowness(cluster, extent, step, d);
+        box.extent[box.n_dimensions] = on_torus.extent[d];
+        box.slowness[box.n_dimensions++] = tsim_torus_slowness(cluster, &on_torus, d);
     }
     return box;
 }

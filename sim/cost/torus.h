@@ -25,14 +25,20 @@
 
 #include "cost/collective.h"
 
-/* Finds the box that a group forms: its extent along each dimension, and how many accelerators its neighbours are apart.
- * Returns false if the ranks form no box of this torus; the group then counts as one ring over all its ranks, in order. */
-bool tsim_torus_box(const struct tsim_cluster *cluster, const struct tsim_group *group, int32_t extent[3],
-                    int32_t step[3]);
+/* The box that a group forms: its extent along each dimension, how much of that is in one tile (cluster.h), and how many
+ * accelerators its neighbours are apart. */
+struct tsim_torus_box {
+    int32_t extent[3], in_tile[3], step[3];
+};
+
+/* Returns false if the ranks form no box of this torus; the group then counts as one ring over all its ranks, in order. */
+bool tsim_torus_box(const struct tsim_cluster *cluster, const struct tsim_group *group, struct tsim_torus_box *box);
+/* Returns the i-th rank's neighbour along a dimension of the box, in one direction (1) or the other (-1). */
+int32_t tsim_torus_neighbour(const struct tsim_torus_box *box, int32_t i, int dimension, int32_t way);
 
 /* Returns over how many messages a link of dimension d divides its rate when all groups that lie as this box does send
  * to their neighbours along it. */
-int32_t tsim_torus_slowness(const struct tsim_cluster *cluster, const int32_t extent[3], const int32_t step[3], int d);
+int32_t tsim_torus_slowness(const struct tsim_cluster *cluster, const struct tsim_torus_box *box, int d);
 
 /* Does what tsim_collective_cost does, on a torus, except for the bus bandwidth. The caller zeroes `cost`. */
 void tsim_torus_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,

@@ -250,15 +250,10 @@ static void build_pairwise(struct builder *b) {
 
 /* ---- torus ---- */
 
-/* Returns the i-th rank's neighbour along a dimension of the box, in one direction or the other. */
-static int32_t box_neighbour(const int32_t extent[3], int32_t i, int d, int32_t way) {
-    int32_t below = d == 0 ? 1 : d == 1 ? extent[0] : extent[0] * extent[1], at = i / below % extent[d];
-    return i + ((at + way + extent[d]) % extent[d] - at) * below;
-}
-
 /* A box as its collective goes through it. */
 struct torus_box {
-    int32_t extent[3], n_dimensions;
+    struct tsim_torus_box sides;
+    int32_t n_dimensions;
     int dimensions[3];  /* those of more than one */
     double slowness[3]; /* of each of the three: over how many messages a link divides its rate */
 };
@@ -268,9 +263,9 @@ struct torus_box {
 static double torus_message(const struct builder *b, const struct torus_box *box, int32_t part, int32_t place, int *d) {
     double bytes = b->request->bytes / (2 * box->n_dimensions);
     for (int32_t before = 0; before < place; before++)
-        bytes /= box->extent[box->dimensions[(part + before) % box->n_dimensions]];
+        bytes /= box->sides.extent[box->dimensions[(part + before) % box->n_dimensions]];
     *d = box->dimensions[(part + place) % box->n_dimensions];
-    return bytes / box->extent[*d];
+    return bytes / box->sides.extent[*d];
 }
 
 /* Returns how long the slowest part of a phase takes on links of 1 byte/s. */
@@ -279,7 +274,7 @@ static double torus_phase_s(const struct builder *b, const struct torus_box *box
     for (int32_t part = 0; part < box->n_dimensions; part++) {
         int d;
         double bytes = torus_message(b, box, part, place, &d);
-        longest_s = fmax(longest_s, bytes * (box->extent[d] - 1) * box->slowness[d]);
+        longest_s = fmax(longest_s, bytes * (box->sides.extent[d] - 1) * box->slowness[d]);
     }
     return longest_s;
 }
@@ -295,7 +290,7 @@ static void open_torus_phases(const struct builder *b, int32_t lane, const struc
         int32_t place = is_back ? p->n_phases - 1 - k : k;
         int d;
         double bytes = torus_message(b, box, part, place, &d);
-        int32_t to = box_neighbour(box->extent, i, d, way), n_messages = box->extent[d] - 1;
+        int32_t to = tsim_torus_neighbour(&box->sides, i, d, way), n_messages = box->sides.extent[d] - 1;
         double rate = b->topology->cluster->pair_bytes_per_s * bytes * n_messages / torus_phase_s(b, box, place);
         struct tsim_pattern_phase *phase = open_phase(b, lane, k, i, to, n_messages, bytes, rate);
         phase->successor = to * n_lanes_each + lane % n_lanes_each;
@@ -309,16 +304,16 @@ static void build_torus(struct builder *b) {
     struct tsim_pattern *p = b->pattern;
     const struct tsim_cluster *cluster = b->topology->cluster;
     struct torus_box box = {.n_dimensions = 0};
-    int32_t step[3], longest = 1;
-    if (!tsim_torus_box(cluster, &b->group, box.extent, step)) {
+    int32_t longest = 1;
+    if (!tsim_torus_box(cluster, &b->group, &box.sides)) {
         build_ring(b);
         return;
     }
     for (int d = 0; d < 3; d++) {
-        box.slowness[d] = tsim_torus_slowness(cluster, box.extent, step, d);
-        if (box.extent[d] > 1)
+        box.slowness[d] = tsim_torus_slowness(cluster, &box.sides, d);
+        if (box.sides.extent[d] > 1)
             box.dimensions[box.n_dimensions++] = d;
-        longest = box.extent[d] > longest ? box.extent[d] : longest;
+        longest = box.sides.extent[d] > longest ? box.sides.extent[d] : longest;
     }
     int32_t n = box.n_dimensions;
     make_lanes(b, TSIM_PATTERN_RINGS, 2 * n * p->n_ranks, (b->request->op == TSIM_ALL_REDUCE ? 2 : 1) * n);

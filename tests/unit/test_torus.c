@@ -99,26 +99,57 @@ END_TEST
 /* 5 of 4 x 4 are no box: a ring in rank order, whose ends lie apart. 6 are none either: a row and half a row. */
 START_TEST(what_is_no_box_is_a_chain) {
     struct tsim_cluster flat = torus(4, 4, 1, true);
-    int32_t extent[3], step[3];
+    struct tsim_torus_box box;
     for (int32_t n = 5; n <= 6; n++) {
         struct tsim_group group = {.n_ranks = n, .n_nodes = 1, .stride = 1};
-        ck_assert(!tsim_torus_box(&flat, &group, extent, step));
+        ck_assert(!tsim_torus_box(&flat, &group, &box));
         assert_s(cost_of(flat, TSIM_ALL_GATHER, n, 1).time_s, 2 * (n - 1.0) / n * GB / (2 * LINK) + (n - 1) * US);
     }
     struct tsim_group too_many = {.n_ranks = 32, .n_nodes = 1, .stride = 1};
-    ck_assert(!tsim_torus_box(&flat, &too_many, extent, step));
+    ck_assert(!tsim_torus_box(&flat, &too_many, &box));
 }
 END_TEST
 
 /* Ranks 0, 4, 8, 12 of 4 x 4 are a column; 0 and 2 of each row, then columns. */
 START_TEST(boxes_along_other_dimensions) {
     struct tsim_cluster flat = torus(4, 4, 1, true);
-    int32_t extent[3], step[3];
+    struct tsim_torus_box box;
     struct tsim_group column = {.n_ranks = 4, .n_nodes = 1, .stride = 4}, sparse = {8, 1, 8, 8, 2};
-    ck_assert(tsim_torus_box(&flat, &column, extent, step));
-    ck_assert(extent[0] == 1 && extent[1] == 4 && step[1] == 1);
-    ck_assert(tsim_torus_box(&flat, &sparse, extent, step));
-    ck_assert(extent[0] == 2 && step[0] == 2 && extent[1] == 4 && step[1] == 1);
+    ck_assert(tsim_torus_box(&flat, &column, &box));
+    ck_assert(box.extent[0] == 1 && box.extent[1] == 4 && box.step[1] == 1);
+    ck_assert(tsim_torus_box(&flat, &sparse, &box));
+    ck_assert(box.extent[0] == 2 && box.step[0] == 2 && box.extent[1] == 4 && box.step[1] == 1);
+}
+END_TEST
+
+/* Ranks 0..3 of 8 x 4 in tiles of 2 x 2 are a square, every fourth rank is a corner of each, and all are the whole torus,
+ * whose neighbours are accelerators beside each other. Half a tile of each column of tiles leaves gaps. */
+START_TEST(ranks_fill_tiles) {
+    struct tsim_cluster flat = torus(8, 4, 1, true);
+    flat.torus_tile[0] = flat.torus_tile[1] = 2;
+    struct tsim_torus_box box;
+    struct tsim_group square = {4, 1, 4, 4, 1}, corners = {8, 1, 8, 8, 4}, all = {32, 1, 32, 32, 1};
+    ck_assert(tsim_torus_box(&flat, &square, &box));
+    ck_assert(box.extent[0] == 2 && box.extent[1] == 2 && box.step[0] == 1 && box.step[1] == 1);
+    ck_assert(tsim_torus_box(&flat, &corners, &box));
+    ck_assert(box.extent[0] == 4 && box.extent[1] == 2 && box.step[0] == 2 && box.step[1] == 2);
+    ck_assert(tsim_torus_box(&flat, &all, &box));
+    ck_assert(box.extent[0] == 8 && box.extent[1] == 4 && box.step[0] == 1 && box.step[1] == 1);
+    static const int32_t PLACES[] = {0, 1, 8, 9, 2, 3, 10, 11};
+    for (int32_t i = 0; i < 8; i++)
+        ck_assert_int_eq(tsim_torus_place(&flat, i), PLACES[i]);
+    for (int32_t i = 0; i < 32; i++) {
+        int32_t place = tsim_torus_place(&flat, i), row = place / 8 * 8;
+        int32_t east = tsim_torus_neighbour(&box, i, 0, 1), north = tsim_torus_neighbour(&box, i, 1, -1);
+        ck_assert_int_eq(tsim_torus_place(&flat, east), row + (place + 1) % 8);
+        ck_assert_int_eq(tsim_torus_place(&flat, north), (place + 24) % 32);
+    }
+    /* Four of a square exchange over its four edges what four of a row exchange over the middle one. */
+    double square_s = cost_of(flat, TSIM_ALL_TO_ALL, 4, 1).time_s - 2 * US;
+    assert_s(2 * square_s, cost_of(torus(8, 4, 1, true), TSIM_ALL_TO_ALL, 4, 1).time_s - 3 * US);
+    flat.torus_tile[0] = 4;
+    struct tsim_group gaps = {8, 1, 8, 8, 2};
+    ck_assert(!tsim_torus_box(&flat, &gaps, &box));
 }
 END_TEST
 
@@ -172,6 +203,7 @@ static Suite *torus_suite(void) {
     tcase_add_test(tests, messages_and_broadcasts);
     tcase_add_test(tests, what_is_no_box_is_a_chain);
     tcase_add_test(tests, boxes_along_other_dimensions);
+    tcase_add_test(tests, ranks_fill_tiles);
     tcase_add_test(tests, bytes_moved);
     tcase_add_test(tests, ideal_links_have_no_latency);
     suite_add_tcase(suite, tests);

@@ -134,6 +134,34 @@ START_TEST(all_links_of_a_torus) {
 }
 END_TEST
 
+/* 8 x 8 in tiles of 2 x 2. A tile's ranks gather over lines of two: 2 x 480 MB / 2 of a part go over a link, then half of
+ * that: what the closed form says. All ranks gather along whole dimensions, tile after tile. */
+START_TEST(tiles_of_a_torus) {
+    static const int64_t shape[3] = {8, 8, 1}, tile[3] = {2, 2, 1};
+    memcpy(example.scenario.cluster.torus_shape, shape, sizeof shape);
+    memcpy(example.scenario.cluster.torus_tile, tile, sizeof tile);
+    example.fabric.topology = TSIM_TOPOLOGY_TORUS;
+    example.fabric.torus_dimensions = 2;
+    example.fabric.torus_wrap = 8;
+    example.fabric.latency_s = 1 * US;
+    example.node.accelerators = example.scenario.cluster.accelerators_per_node = 4;
+    const struct tsim_topology *topology = build(16);
+    struct tsim_collective_request request = {.op = TSIM_ALL_GATHER, .bytes = 960e6};
+    int64_t n_messages;
+    struct tsim_collective_cost cost;
+    int32_t ranks[64];
+    for (int32_t i = 0; i < 64; i++)
+        ranks[i] = i;
+    for (int network = TSIM_NETWORK_FLUID; network <= TSIM_NETWORK_STEPS; network++) {
+        request.network = (enum tsim_network)network;
+        tsim_collective_alone(topology, ranks, 64, &request, &cost, &n_messages, &diags);
+        ck_assert_double_eq_tol(cost.time_s, 63.0 / 64 * 960e6 / 40e9 + 14 * US, 1e-9);
+        tsim_collective_alone(topology, ranks, 4, &request, &cost, &n_messages, &diags);
+        ck_assert_double_eq_tol(cost.time_s, 0.75 * 960e6 / 20e9 + 2 * US, 1e-9);
+    }
+}
+END_TEST
+
 /* 3 x 4 x 2 that do not close: the parts have dimensions of other sizes at other times. Each sends at the rate with which
  * it is done when the longest is, and none begins the next dimension before: so none is in another's way, and message by
  * message the collective takes what the closed form says. (Parts that went on when they are ready would meet others in
@@ -472,6 +500,7 @@ static Suite *traffic_suite(void) {
     tcase_add_checked_fixture(tcase, set_up_example, tear_down);
     tcase_add_loop_test(tcase, without_contention_all_agree, 0, 2);
     tcase_add_test(tcase, all_links_of_a_torus);
+    tcase_add_test(tcase, tiles_of_a_torus);
     tcase_add_test(tcase, an_uneven_box_of_a_torus);
     tcase_add_test(tcase, two_rings_on_one_rail);
     tcase_add_test(tcase, a_ring_meets_a_message);

@@ -29,6 +29,8 @@ struct tsim_draft {
     double metrics[TSIM_N_METRICS];        /* 0: not given */
     int64_t shape[3];                      /* of a torus, as given */
     size_t n_shape;                        /* its dimensions; 0: not given */
+    int64_t tile[3];                       /* of a torus, as given */
+    size_t n_tile;                         /* its dimensions; 0: not given */
     const char *const *estimate_paths;     /* paths of values whose source is an estimate, as the JSON marks them */
     size_t n_estimate_paths;
 };
@@ -73,6 +75,8 @@ void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *v
 void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_tile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_tile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 /* reliability_tables.c reads `reliability`. */
 void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);

@@ -1,4 +1,4 @@
-/* scenario_links.c - what a scenario says about single links: `cluster.shape`, `cluster.degraded`,
+/* scenario_links.c - what a scenario says about single links: `cluster.shape`, `cluster.tile`, `cluster.degraded`,
  * `cluster.background`.
  */
 #include "config/draft/scenario_draft.h"
@@ -74,13 +74,13 @@ void tsim_background_write(struct tsim_writer *writer, const char *key, const ch
 
 /* ---- the shape of a torus ---- */
 
-void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+static void read_sizes(struct tsim_reader *reader, const struct tsim_value *value, const char *path, int64_t sizes[3],
+                       size_t *n_sizes) {
     static const struct tsim_key SIZE = {.key = "shape",
                                          .kind = TSIM_KEY_INT,
                                          .max = 1e7,
                                          .is_positive = true,
                                          .help = "accelerators along a dimension"};
-    struct tsim_draft *draft = field;
     if (!value || tsim_value_is_text(value, "auto"))
         return;
     if (value->kind != TSIM_VALUE_SEQUENCE || value->n_items < 2 || value->n_items > 3) {
@@ -89,20 +89,40 @@ void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value,
     }
     for (size_t i = 0; i < value->n_items; i++)
         if (!tsim_schema_read_value(reader, &SIZE, value->items[i],
-                                    tsim_arena_printf(reader->arena, "%s[%zu]", path, i), &draft->shape[i]))
+                                    tsim_arena_printf(reader->arena, "%s[%zu]", path, i), &sizes[i]))
             return;
-    draft->n_shape = value->n_items;
+    *n_sizes = value->n_items;
+}
+
+static void write_sizes(struct tsim_writer *writer, const char *key, const int64_t sizes[3], size_t n_sizes) {
+    if (n_sizes == 0)
+        return;
+    tsim_writer_begin(writer, key, '[');
+    for (size_t i = 0; i < n_sizes; i++)
+        tsim_writer_int(writer, NULL, sizes[i]);
+    tsim_writer_end(writer, ']');
+}
+
+void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_draft *draft = field;
+    read_sizes(reader, value, path, draft->shape, &draft->n_shape);
 }
 
 void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_draft *draft = field;
     (void)path;
-    if (draft->n_shape == 0)
-        return;
-    tsim_writer_begin(writer, key, '[');
-    for (size_t i = 0; i < draft->n_shape; i++)
-        tsim_writer_int(writer, NULL, draft->scenario.cluster.torus_shape[i]);
-    tsim_writer_end(writer, ']');
+    write_sizes(writer, key, draft->scenario.cluster.torus_shape, draft->n_shape);
+}
+
+void tsim_tile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_draft *draft = field;
+    read_sizes(reader, value, path, draft->tile, &draft->n_tile);
+}
+
+void tsim_tile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_draft *draft = field;
+    (void)path;
+    write_sizes(writer, key, draft->scenario.cluster.torus_tile, draft->n_tile);
 }
 
 /* Fills in dimensions that are as equal as they can be, ascending. If rings close at multiples of `wrap` and the size
@@ -136,9 +156,10 @@ void tsim_draft_resolve_shape(struct tsim_draft *draft) {
     struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
     const struct tsim_fabric *fabric = cluster->fabric;
     for (int i = 0; i < 3; i++)
-        cluster->torus_shape[i] = 1;
+        cluster->torus_shape[i] = cluster->torus_tile[i] = 1;
     if (!fabric || fabric->topology != TSIM_TOPOLOGY_TORUS)
         return;
+    memcpy(cluster->torus_tile, draft->tile, draft->n_tile * sizeof draft->tile[0]);
     if (draft->n_shape > 0) {
         memcpy(cluster->torus_shape, draft->shape, draft->n_shape * sizeof draft->shape[0]);
         return;
@@ -194,6 +215,25 @@ static void check_vendor(const struct tsim_draft *draft, struct tsim_reader *rea
              fabric->name);
 }
 
+static void check_tile(const struct tsim_draft *draft, struct tsim_reader *reader, bool is_torus) {
+    const struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
+    if (tsim_draft_has(draft, "cluster.tile") && !is_torus) {
+        tsim_value_warning(reader->diags, tsim_draft_place(draft, "cluster.tile"), "cluster.tile",
+                           "this has no effect, because the fabric is not a torus");
+        return;
+    }
+    if (draft->n_tile > 0 && (int64_t)draft->n_tile != cluster->fabric->torus_dimensions) {
+        fail(draft, reader, "cluster.tile", "give one size for each dimension",
+             "%zu sizes for a torus of %lld dimensions", draft->n_tile, (long long)cluster->fabric->torus_dimensions);
+        return;
+    }
+    for (size_t d = 0; d < draft->n_tile; d++)
+        if (cluster->torus_shape[d] % cluster->torus_tile[d] != 0)
+            fail(draft, reader, "cluster.tile", "give sizes that divide those of cluster.shape",
+                 "tiles of %lld do not fill %lld accelerators", (long long)cluster->torus_tile[d],
+                 (long long)cluster->torus_shape[d]);
+}
+
 void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader) {
     const struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
     const struct tsim_fabric *fabric = cluster->fabric;
@@ -219,6 +259,7 @@ void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *
         fail(draft, reader, "cluster.shape", hint, "%lld x %lld x %lld is not the number of accelerators, %lld",
              (long long)shape[0], (long long)shape[1], (long long)shape[2], (long long)draft->scenario.n_accelerators);
     }
+    check_tile(draft, reader, is_torus);
     if (cluster->n_background > 0 && (cluster->nodes == 1 || is_torus))
         tsim_value_warning(reader->diags, tsim_draft_place(draft, "cluster.background"), "cluster.background",
                            "this has no effect, because the node has no NIC");

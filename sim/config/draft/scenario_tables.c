@@ -384,6 +384,8 @@ static const struct tsim_key CLUSTER_KEYS[] = {
     {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
     {CUSTOM_KEY("shape", tsim_shape_read, tsim_shape_write,
                 "accelerators along each dimension of a slice of a torus; default: as even as possible")},
+    {CUSTOM_KEY("tile", tsim_tile_read, tsim_tile_write,
+                "box of accelerators on a torus that ranks fill before the next; default: they fill whole dimensions")},
     {CUSTOM_KEY("degraded", tsim_degraded_read, tsim_degraded_write, "links that are slower than their kind: a list"),
      .described_by = &tsim_degraded_table},
     {CUSTOM_KEY("background", tsim_background_read, tsim_background_write,

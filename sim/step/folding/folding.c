@@ -32,8 +32,8 @@ static bool messages_are_alike(const struct tsim_cluster *cluster, const struct 
  * the next. */
 static bool is_box(const struct tsim_cluster *cluster, int32_t n_ranks) {
     int32_t below = 1;
-    for (int d = 0; d < 3; d++) {
-        int32_t size = cluster->torus_shape[d];
+    for (int k = 0; k < TSIM_TORUS_DIGITS; k++) {
+        int32_t size = tsim_torus_digit(cluster, k).size;
         if (n_ranks <= below * size)
             return n_ranks % below == 0 && size % (n_ranks / below) == 0;
         below *= size;
