@@ -2,6 +2,7 @@
 
 #include "base/among.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *tsim_import_override(const struct tsim_import_input *input, const char *path) {
@@ -9,6 +10,12 @@ const char *tsim_import_override(const struct tsim_import_input *input, const ch
         if (strcmp(input->overrides[i - 1].path, path) == 0)
             return input->overrides[i - 1].value;
     return NULL;
+}
+
+int64_t tsim_import_override_int(const struct tsim_import_input *input, const char *path) {
+    const char *text = tsim_import_override(input, path);
+    const int64_t value = text ? strtoll(text, NULL, 10) : 0;
+    return value > 0 && value <= 1000000 ? value : 0;
 }
 
 bool tsim_import_ignores(const struct tsim_import_input *input, const char *key) {

@@ -141,6 +141,8 @@ START_TEST(megatron_s_arguments) {
     ck_assert_int_eq(megatron("--bf16 --grad-reduce-in-bf16")->training.gradient_precision, TSIM_BF16);
     ck_assert_int_eq(megatron("--bf16 --fp8-format hybrid")->training.precision, TSIM_FP8);
     ck_assert_int_eq(megatron("--recompute-activations")->training.recompute, TSIM_RECOMPUTE_SELECTIVE);
+    ck_assert_int_eq(megatron("--recompute-activations --recompute-granularity full")->training.recompute,
+                     TSIM_RECOMPUTE_SELECTIVE);
     ck_assert_int_eq(megatron("--recompute-granularity full --recompute-method uniform --recompute-num-layers 2")
                          ->training.recompute_every,
                      2);

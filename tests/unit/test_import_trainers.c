@@ -96,6 +96,13 @@ START_TEST(llm_foundry) {
     ck_assert_str_eq(sc->cluster.node->accelerator->name, "a100-80gb");
     ck_assert_int_eq(sc->model->layers, 32);
     ck_assert_int_eq(sc->parallelism.zero, 0);
+    sc = imported("llm-foundry",
+                  "model: {name: hf_causal_lm, pretrained_model_name_or_path: mistralai/Mistral-7B-v0.1, "
+                  "config_overrides: {vocab_size: 51200, sliding_window: null}}\nglobal_train_batch_size: 64\n"
+                  "max_seq_len: 4096\n",
+                  8);
+    ck_assert_int_eq(sc->model->vocab, 51200);
+    ck_assert_int_eq(sc->model->attention_window, 0);
     check_refused("llm-foundry", "model: {name: hf_t5}\n" RUN, "model.name");
     check_refused("llm-foundry", MPT "attn_config: {sliding_window_size: 128}}\n" RUN,
                   "model.attn_config.sliding_window_size");
@@ -291,6 +298,24 @@ START_TEST(scripts_of_others) {
     ck_assert_int_eq(sc->n_accelerators, 2);
     ck_assert_int_eq(sc->training.micro_batch_size, 8);
     ck_assert_int_eq(sc->training.global_batch_size, 256);
+    sc = imported(/* alpaca-lora's code says the rest, and its devices work one after another */
+                  "hf-trainer",
+                  "CUDA_VISIBLE_DEVICES=0,1 python finetune.py --base_model llama-7b-hf --data_path d --batch_size 64 "
+                  "--micro_batch_size 8 --lora_r 8\n",
+                  0);
+    ck_assert_int_eq(sc->n_accelerators, 1);
+    ck_assert_int_eq(sc->training.precision, TSIM_FP16);
+    ck_assert_int_eq(sc->training.recompute, TSIM_RECOMPUTE_FULL);
+    ck_assert_int_eq(sc->training.adapter.kind, TSIM_ADAPTER_QLORA);
+    sc = imported(/* a module is a program, too */
+                  "hf-trainer",
+                  "deepspeed --num_gpus 2 --module safe_rlhf.finetune --model_name_or_path llama-7b --zero_stage 2 "
+                  "--deepspeed "
+                  "--flash_attn False --per_device_train_batch_size 4 --bf16 True\n",
+                  0);
+    ck_assert_int_eq(sc->n_accelerators, 2);
+    ck_assert_int_eq(sc->parallelism.zero, 2);
+    ck_assert_int_eq(sc->training.attention, TSIM_ATTENTION_STANDARD);
     sc = imported(
         "llamafactory",
         "deepspeed --num_gpus 8 src/train_bash.py --deepspeed ds_z3.json --stage sft --do_train --finetuning_type lora "
@@ -309,7 +334,9 @@ START_TEST(scripts_that_are_refused) {
         {"python train.py --model_name_or_path gpt2 --learning_rate 1 --vision_tower clip\n", "--vision_tower"},
         {"python grpo.py --model_name_or_path gpt2 --learning_rate 1\n", "program"},
         {"python train.py --per_device_train_batch_size 2\n", ""},
-        {"python serve.py --port 80\n", ""}};
+        {"python serve.py --port 80\n", ""},
+        {"python train.py --model_name_or_path gpt2 --learning_rate 1 --exit_layer_list 3\n", "--exit_layer_list"},
+        {"python train.py --model_name_or_path gpt2 --learning_rate 1 --CL_method lora\n", "--CL_method"}};
     check_refused("hf-trainer", CASES[_i][0], CASES[_i][1]);
 }
 END_TEST
@@ -329,7 +356,7 @@ static Suite *trainers_suite(void) {
     tcase_add_test(tests, script_of_torchrun);
     tcase_add_test(tests, script_of_accelerate);
     tcase_add_test(tests, scripts_of_others);
-    tcase_add_loop_test(tests, scripts_that_are_refused, 0, 5);
+    tcase_add_loop_test(tests, scripts_that_are_refused, 0, 7);
     suite_add_tcase(suite, tests);
     return suite;
 }

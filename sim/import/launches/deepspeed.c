@@ -143,7 +143,8 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
                               *micro = find(g->r, "train_micro_batch_size_per_gpu"),
                               *steps = find(g->r, "gradient_accumulation_steps");
     int64_t total = all ? tsim_setting_int(g->r, all, 1, INT64_C(1000000000000)) : 0;
-    int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 0;
+    const int64_t given = tsim_import_override_int(&g->r->input, "training.micro_batch_size");
+    int64_t size = given ? given : micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 0;
     int64_t n = steps ? tsim_setting_int(g->r, steps, 1, 1000000) : 0;
     int64_t least = model_ranks < 8 ? 8 : model_ranks; /* of a node, unless the file says more */
     if (total && size && n && total % (size * n) != 0) {

@@ -3,6 +3,7 @@
  * Every program has arguments of its own; those that tsim does not know are named in one warning. */
 #include "import/launches/hf_script.h"
 
+#include "base/among.h"
 #include "base/file_bytes.h"
 #include "config/text/document.h"
 #include "import/launches/accelerate.h"
@@ -20,6 +21,7 @@
 #define HEADS "a model with a head of another kind than the next token's"
 
 static const struct tsim_setting_class SCRIPT[] = {
+    NOTHING("program=*rlhf*finetune program=*rlhf*finetune.py program=*rlhf*sft*"),
     REFUSED(
         "program=*grpo* program=*ppo* program=*rlhf* program=*rloo* program=*_rl.py program=*reinforce* program=*kto*",
         "this is reinforcement learning, which also generates text: --set training.kind says it beside --ignore"),
@@ -172,12 +174,13 @@ static void add_other_names(struct tsim_recipe *r) {
                 (long long)(tsim_setting_int(r, source, 1, 100000000) + tsim_setting_int(r, target, 1, 100000000))));
 }
 
+/* Takes the settings of a key out of sight. They stay in their places, because others are pointed at. */
 static void drop(struct tsim_recipe *r, const char *key) {
-    size_t n = 0;
     for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
-        if (strcmp(r->settings[i].key, key) != 0)
-            r->settings[n++] = r->settings[i];
-    r->n_settings = n;
+        if (strcmp(r->settings[i].key, key) == 0) {
+            r->settings[i].key = "";
+            r->settings[i].is_used = true;
+        }
 }
 
 /* Adds the defaults of the program of the paper on QLoRA (artidoro/qlora, qlora.py), which is known by its name and its
@@ -224,16 +227,25 @@ static void add_of_alpaca(struct tsim_recipe *r) {
                      "--set training.precision=bf16 and other keys say what differs");
 }
 
-/* A program whose name contains "lora", or that has alpaca-lora's arguments, trains an adapter. If only its own code
- * describes the adapter, an error asks for it. */
+/* Returns the argument that names an adapter as a method ("--CL_method lora"). */
+static const struct tsim_setting *named_method(struct tsim_recipe *r) {
+    for (size_t i = 0; i < r->n_settings; i++)
+        if (r->settings[i].value->kind == TSIM_VALUE_SCALAR &&
+            TSIM_IS_ONE_OF(r->settings[i].value->text, "lora", "qlora", "LoRA", "QLoRA"))
+            return &r->settings[i];
+    return NULL;
+}
+
+/* A program trains an adapter if its name contains "lora", if it has alpaca-lora's arguments, or if an argument says
+ * so. If only its own code describes the adapter, an error asks for it. */
 static void ask_for_adapter(struct tsim_recipe *r) {
-    const struct tsim_setting *program = find(r, "program");
-    if (program && (is_alpaca(r) || strstr(tsim_setting_text(program), "lora")) &&
-        !tsim_import_override(&r->input, "training.adapter") &&
+    const struct tsim_setting *program = find(r, "program"), *method = named_method(r);
+    const bool is_named = program && strstr(tsim_setting_text(program), "lora");
+    if (program && (is_named || method || is_alpaca(r)) && !tsim_import_override(&r->input, "training.adapter") &&
         !tsim_import_override(&r->input, "training.adapter.rank"))
-        tsim_diag_hint(tsim_recipe_error(r, program,
+        tsim_diag_hint(tsim_recipe_error(r, method ? method : program,
                                          "'%.80s' trains an adapter by its %s, and no argument says its rank",
-                                         tsim_setting_text(program), is_alpaca(r) ? "arguments" : "name"),
+                                         tsim_setting_text(program), is_named ? "name" : "arguments"),
                        "--set training.adapter='{kind: lora, rank: 16, targets: [query, value]}' says it, "
                        "--set training.adapter=null that there is none");
 }
@@ -464,9 +476,8 @@ static void add_kind(struct tsim_recipe *r) {
 }
 
 static void normalize(struct tsim_recipe *r) {
-    const struct tsim_setting *flash = find(r, "use_flash_attn") ? find(r, "use_flash_attn") : find(r, "flash_attn"),
-                              *deepspeed = find(r, "deepspeed");
-    if (deepspeed && tsim_setting_is(deepspeed, "true")) /* DeepSpeed-Chat's switch beside --zero_stage */
+    static const char *const FLASH[] = {"use_flash_attn", "flash_attn", NULL};
+    if (tsim_recipe_is(r, "deepspeed", "true") && find(r, "zero_stage")) /* DeepSpeed-Chat's switch */
         drop(r, "deepspeed");
     add_of_qlora(r);
     add_of_alpaca(r);
@@ -475,6 +486,7 @@ static void normalize(struct tsim_recipe *r) {
     add_adapter(r);
     add_precision(r);
     add_kind(r);
+    const struct tsim_setting *flash = tsim_recipe_find_any(r, FLASH);
     if (flash && !find(r, "attn_implementation"))
         add(r, flash, "attn_implementation",
             tsim_value_is_off(flash->value) || tsim_setting_is(flash, "False") || tsim_setting_is(flash, "disabled")

@@ -2,6 +2,7 @@
  * training_args.py): every one stands there, most with its default. They say nothing of the model and the machine. */
 #include "import/launches/hf_trainer.h"
 
+#include "base/file_bytes.h"
 #include "config/catalogue_load.h"
 #include "config/recognize.h"
 #include "config/text/document.h"
@@ -70,10 +71,13 @@ static bool is_of_pairs(struct reading *g) {
 static void put_batch(struct reading *g) {
     const struct tsim_setting *micro = find(g->r, "per_device_train_batch_size"),
                               *steps = find(g->r, "gradient_accumulation_steps"), *all = find(g->r, "train_batch_size");
-    int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : g->defaults->micro_batch,
+    const int64_t given = tsim_import_override_int(&g->r->input, "training.micro_batch_size");
+    int64_t size = given   ? given
+                   : micro ? tsim_setting_int(g->r, micro, 1, 1000000)
+                           : g->defaults->micro_batch,
             n = steps ? tsim_setting_int(g->r, steps, 1, 1000000) : 1;
     bool is_dpo = is_of_pairs(g);
-    size *= is_dpo ? 2 : 1;
+    size *= is_dpo && !given ? 2 : 1;
     if (!micro && g->defaults->is_assumed)
         tsim_recipe_assume(g->r, "training.micro_batch_size",
                            "the program's code says it; --set training.micro_batch_size=N", "%lld", (long long)size);
@@ -101,10 +105,14 @@ static void put_precision(struct reading *g) {
     }
     if (has_bf16 && has_fp16)
         tsim_recipe_error(g->r, fp16, "cannot be together with bf16");
-    tsim_recipe_put(g->r, "training.precision", has_fp16 ? fp16 : bf16, bf16 || fp16 ? NULL : g->defaults->why,
-                    has_fp16   ? "fp16"
-                    : has_bf16 ? "bf16"
-                               : "fp32");
+    if (!bf16 && !fp16 && g->r->has_others)
+        tsim_recipe_assume(g->r, "training.precision",
+                           "no argument says it, and the program's code may; --set training.precision=bf16", "fp32");
+    else
+        tsim_recipe_put(g->r, "training.precision", has_fp16 ? fp16 : bf16, bf16 || fp16 ? NULL : g->defaults->why,
+                        has_fp16   ? "fp16"
+                        : has_bf16 ? "bf16"
+                                   : "fp32");
 }
 
 static void put_optimizer(struct reading *g) {
@@ -243,7 +251,7 @@ static void put_sharding(struct reading *g) {
     if (is_unknown && !tsim_import_override(&g->r->input, "parallelism.zero"))
         tsim_diag_hint(tsim_recipe_error(g->r, deepspeed,
                                          "'%.100s' is not there: it says how DeepSpeed divides the states",
-                                         tsim_setting_text(deepspeed)),
+                                         deepspeed->lost ? deepspeed->lost : tsim_setting_text(deepspeed)),
                        "put it beside this file, or say the stage: --set parallelism.zero=0, 1, 2 or 3");
     if (g->defaults->software)
         tsim_recipe_put(g->r, "software.extends", NULL, g->r->program, "%s", g->defaults->software);
@@ -252,7 +260,10 @@ static void put_sharding(struct reading *g) {
                         from ? "transformers-deepspeed-2024" : "transformers-2024");
     if (is_on(g->r, "torch_compile"))
         tsim_recipe_put(g->r, "software.fusion", find(g->r, "torch_compile"), NULL, "compile");
-    if (!is_unknown)
+    if (!from && !fsdp && g->r->has_others && tsim_bytes_have(g->r->document->text, g->r->document->size, "deepspeed "))
+        tsim_recipe_assume(g->r, "parallelism.zero",
+                           "DeepSpeed starts it, and no argument names its file; --set parallelism.zero=2", "0");
+    else if (!is_unknown)
         tsim_recipe_put(g->r, "parallelism.zero", from ? from : fsdp, from || fsdp ? NULL : "replicas", "%lld",
                         (long long)zero);
     const struct tsim_setting *copies = find(g->r, "dp_replicate_size");

@@ -286,6 +286,9 @@ static void build_llama_factory(struct reading *g) {
     const bool is_pure = pure && tsim_setting_flag(g->r, pure);
     if (is_pure)
         add(g->r, pure, "bf16", "true");
+    if (is_lora && !is_pure && !is_on(g->r, "bf16") &&
+        !is_on(g->r, "fp16")) /* model/patcher.py: the model's own type */
+        add(g->r, NULL, "bf16", "true");
     if (is_on(g->r, "use_muon"))
         add(g->r, find(g->r, "use_muon"), "optim", "muon");
     const bool is_alone = tsim_recipe_is(g->r, "pref_loss", "orpo") || tsim_recipe_is(g->r, "pref_loss", "simpo");

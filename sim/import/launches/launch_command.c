@@ -128,7 +128,7 @@ static const struct tsim_value *values_of(struct reading *g, const struct tsim_s
 static bool is_program(const struct words *w, size_t i) {
     const char *text = w->words[i].text;
     size_t length = strlen(text);
-    if (i > 0 && strcmp(w->words[i - 1].text, "-m") == 0)
+    if (i > 0 && TSIM_IS_ONE_OF(w->words[i - 1].text, "-m", "--module") && !is_argument(text))
         return strncmp(text, "torch.", 6) != 0 && strncmp(text, "deepspeed.", 10) != 0;
     return length > 3 && strcmp(text + length - 3, ".py") == 0 && !is_argument(text);
 }

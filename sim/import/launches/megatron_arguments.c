@@ -23,7 +23,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("program=*mamba* program=*hybrid* program=*griffin* program=*jamba* program=*zamba*", HYBRID),
     REFUSED("program=*vlm* program=*multimodal* program=*llava* program=*LLaVA* program=*mimo* program=*neva* "
             "program=*nvlm* "
-            "program=*[_-]vl[/._-]* program=*vision* program=*pretrain_clip* program=*diffusion* program=*dino*",
+            "program=*[_-]vl[/._-]* program=*vision* program=*pretrain_clip* program=*diffusion* program=*dino* "
+            "program=*pretrain_vit*",
             IMAGES),
     REFUSED("program=*retro* program=*_ict* program=*realm* program=*orqa* program=*biencoder* program=*retriev* "
             "program=*doc_index*",
@@ -124,7 +125,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     /* ---- data types ---- */
     REFUSED("fp32_residual_connection no_fp8_wgrad first_last_layers_bf16 fp4_param_gather fp4_param "
             "keep_fp8_transpose_cache* "
-            "fp8_quantizer_factory",
+            "fp8_quantizer_factory msamp*",
             OTHER_TYPE),
     NOTHING(
         "main_grads_dtype=bf16 main_grads_dtype=fp32 main_params_dtype=fp32 exp_avg_dtype=fp32 exp_avg_sq_dtype=fp32 "

@@ -106,13 +106,6 @@ static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machin
         tsim_recipe_assume(r, "cluster.fabric", "--set cluster.fabric=ID for another", "%s", fabric);
 }
 
-/* Returns the value of a --set of that path, or 0 without one. */
-static int64_t overridden(const struct tsim_import_input *input, const char *path) {
-    const char *text = tsim_import_override(input, path);
-    int64_t value = text ? strtoll(text, NULL, 10) : 0;
-    return value > 0 && value <= 1000000 ? value : 0;
-}
-
 /* Returns the accelerators of the node, which a --set may name; 8 if it is not known. */
 static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_setting *machine) {
     const char *named = node_of(r, machine), *set = tsim_import_override(&r->input, "cluster.node");
@@ -177,8 +170,8 @@ int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting
                                 int64_t least_world) {
     int64_t of_node = accelerators_of_node(r, machine);
     int64_t said = per_node ? tsim_setting_int(r, per_node, 1, 10000) : 0;
-    int64_t set_each = overridden(&r->input, "cluster.accelerators_per_node"),
-            set = overridden(&r->input, "cluster.nodes");
+    int64_t set_each = tsim_import_override_int(&r->input, "cluster.accelerators_per_node"),
+            set = tsim_import_override_int(&r->input, "cluster.nodes");
     const int64_t parts = !set_each && said > of_node && said % of_node == 0 ? said / of_node : 1;
     said /= parts;
     int64_t each = set_each ? set_each : said ? said : usual_each(least_world, nodes != NULL || set > 0, of_node);
