@@ -303,7 +303,7 @@ static void report_unknown_id(const struct resolver *r, const char *folder, cons
     else if (nearest)
         tsim_diag_hint(diag, "did you mean '%s'? 'tsim list %s' shows all", nearest, KINDS[r->kind].plural);
     else
-        tsim_diag_hint(diag, "'tsim list %s' shows the %zu that there are; a file's path has a '/' or ends in .yaml",
+        tsim_diag_hint(diag, "'tsim list %s' shows all %zu; a file's path has a '/' or ends in .yaml",
                        KINDS[r->kind].plural, n_ids);
 }
 

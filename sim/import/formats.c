@@ -145,7 +145,7 @@ static void say_other_format(const struct tsim_import_format *format, const stru
     const struct tsim_import_format *other = find_sign(input->text, input->size, NULL);
     if (other && other != format && !find_sign(input->text, input->size, format->name))
         tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = input->file}, NULL,
-                                        "it looks like a file of '%s', and not of '%s'", other->name, format->name),
+                                        "it looks like a file of '%s', not of '%s'", other->name, format->name),
                        "tsim import %s %s", other->name, strcmp(input->file, "<stdin>") == 0 ? "-" : input->file);
 }
 

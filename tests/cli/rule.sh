@@ -4,6 +4,6 @@ rule() {
     echo "$ $*"
     local sets=() setting
     for setting in "$@"; do sets+=(--set "$setting"); done
-    tsim check "$file" "${sets[@]}" 2>&1 | sed -E 's/the [0-9]+ that there are/the # that there are/'
+    tsim check "$file" "${sets[@]}" 2>&1 | sed -E 's/shows all [0-9]+;/shows all #;/'
     echo "exit status ${PIPESTATUS[0]}"
 }

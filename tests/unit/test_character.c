@@ -199,7 +199,7 @@ START_TEST(weights_without_a_link_are_there) {
     const char *rest = MODEL "training: {sequence_length: 1024, global_batch_size: 8, precision: fp16}\n";
     size_t n_items = diags.n_items;
     struct tsim_result without = run(load("{node: single-cerebras-cs2}", rest));
-    ck_assert_ptr_nonnull(strstr(diags.items[n_items].message, "weights are taken to be there in time"));
+    ck_assert_ptr_nonnull(strstr(diags.items[n_items].message, "weights are assumed to arrive in time"));
     struct tsim_result fast = run(load("{node: {extends: cs2, host_link: 1000 TB/s}}", rest));
     ck_assert_double_eq(without.step.terms.time_s, fast.step.terms.time_s);
 }
@@ -208,9 +208,9 @@ END_TEST
 /* A vendor's own links join no other's accelerators, and only SwarmX sums what comes back from wafers. */
 START_TEST(fabrics_have_their_accelerators) {
     static const char *const CLUSTERS[][2] = {
-        {"{node: dgx-h100, nodes: 8, fabric: tpu-v4-torus}", "no port of it"},
-        {"{node: dgx-h100, nodes: 4, fabric: swarmx}", "no port of it"},
-        {"{node: cs2, nodes: 4, fabric: tpu-v4-torus}", "no port of it"},
+        {"{node: dgx-h100, nodes: 8, fabric: tpu-v4-torus}", "no port for it"},
+        {"{node: dgx-h100, nodes: 4, fabric: swarmx}", "no port for it"},
+        {"{node: cs2, nodes: 4, fabric: tpu-v4-torus}", "no port for it"},
         {"{node: cs2, nodes: 4, fabric: roce-100}", "sums their gradients"},
     };
     for (size_t i = 0; i < sizeof CLUSTERS / sizeof CLUSTERS[0]; i++) {

@@ -273,7 +273,7 @@ static void check_effects(const struct tsim_draft *draft, struct tsim_reader *re
     if (spec->shape == 1)
         warn(draft, reader, "reliability.age", spec->age_s == 0, "with shape 1 failures do not depend on age");
     if (!(spec->straggler_mtbf_s > 0)) {
-        const char *never = "no node turns slow while mtbf is 0";
+        const char *never = "no node becomes slow while mtbf is 0";
         warn(draft, reader, "reliability.stragglers.slowdown", spec->straggler_slowdown == 1.2, never);
         warn(draft, reader, "reliability.stragglers.detection", spec->straggler_detection_s == 43200, never);
     }
@@ -306,7 +306,7 @@ static void check_local(const struct tsim_draft *draft, struct tsim_reader *read
         tsim_diag_hint(
             tsim_value_error(
                 reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
-                "this is longer than checkpoint.interval, but the storage gets every so-many-th of these copies"),
+                "this is longer than checkpoint.interval, but the storage gets only one in several of these copies"),
             "local.interval shorter than checkpoint.interval");
 }
 
@@ -380,7 +380,7 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
     if (spec->mode == 0 && spec->checkpoint_memory && !spec->local.has)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
                                         tsim_draft_place(draft, "reliability.checkpoint.memory"),
-                                        "reliability.checkpoint.memory", "a sync checkpoint leaves no copy in memory"),
+                                        "reliability.checkpoint.memory", "a sync checkpoint keeps no copy in memory"),
                        "set reliability.checkpoint.mode=async");
     check_effects(draft, reader);
 }

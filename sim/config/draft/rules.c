@@ -258,17 +258,16 @@ static bool check_cluster(const struct check *c) {
     const struct tsim_cluster_spec *cluster = &c->sc->cluster;
     const struct tsim_node *node = cluster->node;
     if (cluster->accelerators_per_node > node->accelerators)
-        tsim_diag_hint(fail(c, "cluster.accelerators_per_node",
-                            "%lld accelerators are asked of a %.40s, which has %lld",
+        tsim_diag_hint(fail(c, "cluster.accelerators_per_node", "%lld accelerators are asked for, but a %.40s has %lld",
                             num(cluster->accelerators_per_node), node->name, num(node->accelerators)),
                        "at most %lld", num(node->accelerators));
     if (cluster->nodes > 1 && !cluster->fabric)
         tsim_diag_hint(fail(c, "cluster", "%lld nodes need a fabric between them", num(cluster->nodes)),
                        "fabric: ib-ndr, or another of 'tsim list fabrics'");
     if (cluster->nodes > 1 && node->nics == 0)
-        tsim_diag_hint(fail(c, "cluster.node", "%.40s has no network port to join %lld nodes with", node->name,
-                            num(cluster->nodes)),
-                       "nodes: 1, or a node with 'nics' and 'nic_bandwidth'");
+        tsim_diag_hint(
+            fail(c, "cluster.node", "%.40s has no network port to connect %lld nodes", node->name, num(cluster->nodes)),
+            "nodes: 1, or a node with 'nics' and 'nic_bandwidth'");
     bool is_torus = cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS; /* joins accelerators */
     if (tsim_draft_has(c->draft, "cluster.fabric") && cluster->nodes == 1 && !is_torus)
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.fabric"), "cluster.fabric",
@@ -324,7 +323,7 @@ static void check_streaming(const struct check *c, const char *name) {
                        "leave it out");
     if (!(c->sc->cluster.node->host_link_bytes_per_s > 0))
         tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "cluster.node",
-                                          "%.40s has no host_link: weights are taken to be there in time",
+                                          "%.40s has no host_link: weights are assumed to arrive in time",
                                           c->sc->cluster.node->name),
                        "a node with host_link, such as cs2");
     if (c->draft->zero > 0 && tsim_draft_has(c->draft, "parallelism.zero"))
@@ -415,7 +414,7 @@ static bool check_tensor(const struct check *c) {
         diag = fail(c, "parallelism.tensor", "%lld does not divide experts.ffn_hidden %lld of %.40s", num(tensor),
                     num(m->experts.ffn_hidden), m->name);
     else
-        diag = fail(c, "parallelism.tensor", "neither of %lld and the %lld kv_heads of %.40s divides the other",
+        diag = fail(c, "parallelism.tensor", "neither %lld nor the %lld kv_heads of %.40s divides the other",
                     num(tensor), num(m->kv_heads), m->name);
     char text[64];
     nearest_values(c, tensor_fits_cluster, tensor_works, tensor, m->heads, text);
@@ -911,7 +910,7 @@ static void check_layer_list(const struct check *c) {
                        "make them add up, or leave it to 'auto'");
     else if (n_empty_between > 0)
         tsim_diag_hint(fail(c, "parallelism.layers_per_stage", "a chunk between the first and the last has no layers"),
-                       "only the chunks with the embedding and the head can be without");
+                       "only the chunks with the embedding and the head can have none");
 }
 
 static struct tsim_diag *fail_split(const struct check *c) {
@@ -1154,11 +1153,11 @@ static void check_year(const struct check *c) {
     const struct tsim_software *software = c->sc->software;
     const struct tsim_accelerator *accelerator = c->sc->cluster.node->accelerator;
     if (software->year > 0 && accelerator->year > software->year + 1)
-        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
-                                          "%s is software of %lld, and %s came in %lld: it has no kernels made for it",
-                                          software->name, num(software->year), accelerator->name,
-                                          num(accelerator->year)),
-                       "a later profile (tsim list software), or leave this where old software is what runs");
+        tsim_diag_hint(
+            tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
+                               "%s is software of %lld, and %s came in %lld: the software has no kernels made for it",
+                               software->name, num(software->year), accelerator->name, num(accelerator->year)),
+            "a later profile (tsim list software), or this one if the job does run old software");
 }
 
 static void check_caveats(const struct check *c) {

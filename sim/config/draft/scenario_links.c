@@ -207,7 +207,7 @@ static void check_vendor(const struct tsim_draft *draft, struct tsim_reader *rea
         return;
     if (fabric->vendor && a->vendor && strcmp(fabric->vendor, a->vendor) != 0)
         fail(draft, reader, "cluster.fabric", "another of 'tsim list fabrics'",
-             "%.40s joins accelerators of %.40s, and %.40s has no port of it", fabric->name, fabric->vendor, a->name);
+             "%.40s connects accelerators of %.40s; %.40s has no port for it", fabric->name, fabric->vendor, a->name);
     else if (a->execution == TSIM_EXECUTION_WEIGHT_STREAMING && draft->scenario.cluster.nodes > 1 && a->vendor &&
              !fabric->vendor)
         fail(draft, reader, "cluster.fabric", "fabric: swarmx, or another whose vendor is that of the accelerator",

@@ -201,7 +201,7 @@ static void add_axolotl_recompute(struct reading *g) {
     const char *text = s ? tsim_setting_text(s) : "";
     if (strcmp(text, "unsloth") != 0 && strncmp(text, "offload", 7) != 0)
         return;
-    tsim_recipe_not_modelled(g->r, s, "what is recomputed from is on the host, or on a disk");
+    tsim_recipe_not_modelled(g->r, s, "the inputs of recomputation are on the host or on a disk");
     add(g->r, s, "gradient_checkpointing", "true");
 }
 

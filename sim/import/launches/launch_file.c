@@ -195,14 +195,14 @@ static bool carry_software(struct carrying *c, const struct tsim_value *got) {
 
 /* Reports that the format cannot express the scenario, with the first mistake of the written file. */
 static enum tsim_status refused(struct carrying *c, const struct tsim_diags *diags) {
-    const char *why = tsim_arena_printf(c->w.arena, "%s is another when it is read again", c->differing);
+    const char *why = tsim_arena_printf(c->w.arena, "%s differs when the file is read again", c->differing);
     for (size_t i = 0; i < diags->n_items; i++)
         if (!diags->items[i].is_warning) {
             why = tsim_arena_printf(c->w.arena, "%s%s%s", diags->items[i].field, *diags->items[i].field ? ": " : "",
                                     diags->items[i].message);
             break;
         }
-    tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, c->w.scenario->plan_at, "", "--format %s cannot say it: %s",
+    tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, c->w.scenario->plan_at, "", "--format %s cannot express it: %s",
                      c->format, why);
     return TSIM_ERR_INFEASIBLE;
 }
@@ -324,8 +324,8 @@ static enum tsim_status check_hybrid(struct carrying *c) {
     for (size_t i = 0; i < sizeof RULES / sizeof RULES[0]; i++)
         if (!RULES[i].is_good) {
             tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, c->w.scenario->plan_at, RULES[i].path,
-                             "--format %s cannot say it: pretrain_mamba.py, which starts Mamba-2 layers, %s", c->format,
-                             RULES[i].why);
+                             "--format %s cannot express it: pretrain_mamba.py, which starts Mamba-2 layers, %s",
+                             c->format, RULES[i].why);
             return TSIM_ERR_INFEASIBLE;
         }
     return TSIM_OK;

@@ -194,7 +194,7 @@ static void put_latent(struct reading *g) {
     const struct tsim_setting *type = find(g->r, "attention_type");
     if (!tsim_setting_is(type, "mla")) {
         if (type && !tsim_setting_is(type, "global") && !tsim_setting_is(type, "local_sliding"))
-            tsim_recipe_refuse(g->r, type, "attention of the kind '%.40s' is not taken over", tsim_setting_text(type));
+            tsim_recipe_refuse(g->r, type, "attention of the kind '%.40s' is not read", tsim_setting_text(type));
         return;
     }
     put_int(g, "model.latent.kv_rank", "kv_lora_rank", 512);

@@ -270,7 +270,7 @@ static void print_rivals(struct tsim_arena *arena, const struct tsim_decision *d
     bool has_estimate = is_estimate(&decision->network), lacks_step = false;
     if (decision->n_rivals == 0)
         return;
-    fputs("\nthe network, and others of the same speed\n", out);
+    fputs("\nthe network, and other fabrics of the same speed\n", out);
     tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     tsim_text_table_add(&table, job_of(&decision->offers[0])->cluster.fabric->name);
     tsim_text_table_add(&table, "");

@@ -704,9 +704,9 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
     if (other->chance_of_both < best->chance_of_both) {
         double most = MOST_CHANCES[other->evidence];
         if (most < MOST_CHANCES[best->evidence] && !(other->chance_in_time < most) && !(other->chance_in_budget < most))
-            return tsim_arena_printf(arena,
-                                     "no chance above %s is claimed for it: too few runs like it were measured%s",
-                                     tsim_chance_text(arena, most), gains_text(arena, best, other));
+            return tsim_arena_printf(
+                arena, "no chance above %s is claimed for it, because too few runs like it were measured%s",
+                tsim_chance_text(arena, most), gains_text(arena, best, other));
         bool is_late = goal->deadline_s > 0 && !(other->chance_in_time > other->chance_in_budget);
         enum limited which = is_late ? LIMITED_DAYS : LIMITED_USD;
         const struct tsim_percentiles *range = range_of(other, which);

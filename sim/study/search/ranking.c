@@ -60,7 +60,7 @@ static bool read_limit(const struct tsim_pair *pair, struct tsim_limit *limit, s
                             hint) == TSIM_OK) {
         if (limit->value >= 0)
             return true;
-        snprintf(why_not, sizeof why_not, "nothing keeps a limit below 0");
+        snprintf(why_not, sizeof why_not, "no figure keeps a limit below 0");
         snprintf(hint, sizeof hint, "write the limit as a number with its unit, such as 60");
     }
     tsim_diag_hint(tsim_value_error(diags, TSIM_ERR_UNIT, pair->value, "sweep.limits", "%s", why_not), "%s", hint);

@@ -55,7 +55,7 @@ function showDecision(d) {
             ],
             d.alternatives));
   if ((d.fabrics || []).length)
-    part(a, "The network, and others of the same speed")
+    part(a, "The network, and other fabrics of the same speed")
         .append(table(
             [
               {title: "fabric", text: true, of: f => f.fabric},
