@@ -245,16 +245,22 @@ START_TEST(random_networks) {
 }
 END_TEST
 
-/* A fat tree or a dragonfly with adaptive routing, or nodes whose accelerators share PCIe switches, sockets or NICs: 16
- * to 64 ranks. */
-static void draw_shared(void) {
-    FILE *out = fopen(file, "w");
-    bool has_experts = between(0, 3) == 0;
+/* Draws a torus of 8 to 64 ranks, which closes to rings or not, and returns how many there are. */
+static int draw_torus(FILE *out) {
+    static const char *const SHAPES[] = {"4, 4", "8, 4", "4, 8", "2, 8", "8, 8", "6, 4", "12, 2", "4, 4, 2", "4, 4, 4"};
+    static const int N_RANKS[] = {16, 32, 32, 16, 64, 24, 24, 32, 64};
+    int i = between(0, (int)(sizeof N_RANKS / sizeof *N_RANKS) - 1);
+    fprintf(out,
+            "cluster: {node: %s, nodes: %d, shape: [%s], fabric: {extends: %s, torus: {dimensions: %d, wrap: %s}}}\n",
+            i < 7 ? "tpu-v5e-host" : "tpu-v4-host", N_RANKS[i] / 4, SHAPES[i], i < 7 ? "tpu-v5e-torus" : "tpu-v4-torus",
+            i < 7 ? 2 : 3, PICK("4", "4", "2", "0"));
+    return N_RANKS[i];
+}
+
+/* Draws a fat tree or a dragonfly with adaptive routing, or nodes whose accelerators share PCIe switches, sockets or
+ * NICs: 16 to 64 ranks. */
+static int draw_shared_links(FILE *out) {
     int nodes = between(2, 8);
-    ck_assert_ptr_nonnull(out);
-    fputs("schema: tsim/v1\nname: drawn\n", out);
-    fputs(has_experts ? "model: {extends: mixtral-8x7b, layers: 8}\n" : "model: {extends: gpt2-medium, layers: 8}\n",
-          out);
     bool has_tiers = between(0, 1);
     fprintf(out, "cluster: {node: %s, nodes: %d, accelerators_per_node: %d, fabric: {extends: %s, routing: adaptive",
             has_tiers ? PICK("dgx-h100", "dgx-a100", "mi300x-node", "pcie-a100x8")
@@ -266,7 +272,18 @@ static void draw_shared(void) {
                 "oversubscription: %d}]",
                 PICK("true", "false"), 8 << between(0, 1), between(1, 3), 32, between(1, 4));
     fputs("}}\n", out);
-    draw_plan(out, nodes * 8, has_experts, between(0, 7) ? "" : ", offload: {activations: 20 %}");
+    return nodes * 8;
+}
+
+static void draw_shared(void) {
+    FILE *out = fopen(file, "w");
+    bool has_experts = between(0, 3) == 0;
+    ck_assert_ptr_nonnull(out);
+    fputs("schema: tsim/v1\nname: drawn\n", out);
+    fputs(has_experts ? "model: {extends: mixtral-8x7b, layers: 8}\n" : "model: {extends: gpt2-medium, layers: 8}\n",
+          out);
+    int n_ranks = between(0, 2) ? draw_shared_links(out) : draw_torus(out);
+    draw_plan(out, n_ranks, has_experts, between(0, 7) ? "" : ", offload: {activations: 20 %}");
     if (between(0, 3) == 0)
         fputs("data: {storage: nvme, sample_size: 4 MB, sample_cpu_time: 2 ms, workers: 8}\n", out);
     ck_assert_int_eq(fclose(out), 0);

@@ -31,9 +31,11 @@ static void add_topology(struct sums *sums, const struct tsim_step_links *step_l
     for (int32_t i = 0; i < t->n_links; i++) {
         int32_t sort = tsim_topology_link_sort(t, i);
         double bytes = tsim_engine_resource_flowed(step_links->links.engine, step_links->links.first_resource + i);
-        if (step_links->stands && !step_links->stands[i])
+        int32_t multiplicity = step_links->stands ? step_links->stands[i] : 1;
+        if (multiplicity == 0 || !(t->bytes_per_s[i] > 0))
             continue;
-        if (t->bytes_per_s[i] > 0 && add_link(sums, sort, bytes, t->bytes_per_s[i], 1))
+        sums->link_utilizations[sort].n_links += multiplicity - 1;
+        if (add_link(sums, sort, bytes, t->bytes_per_s[i], multiplicity))
             tsim_topology_link_name(t, i, sums->link_utilizations[sort].busiest,
                                     sizeof sums->link_utilizations[sort].busiest);
     }

@@ -84,9 +84,11 @@ static bool is_of_routers(const struct tsim_topology *topology, int32_t link) {
     return kind == TSIM_LINK_LOCAL || kind == TSIM_LINK_GLOBAL;
 }
 
-const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
-                                  const struct tsim_placement *placement, const struct tsim_stand_ins *stand_ins) {
-    bool *stands = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, bool);
+const int32_t *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
+                                     const struct tsim_placement *placement, const struct tsim_stand_ins *stand_ins) {
+    if (stand_ins->links)
+        return stand_ins->links;
+    int32_t *stands = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, int32_t);
     int32_t per_node = topology->ranks_per_node, n_nodes = topology->n_ranks / per_node;
     for (int32_t link = 0; link < topology->n_links; link++)
         stands[link] = tsim_topology_oversubscription(topology, link) > 1 || is_of_routers(topology, link);
@@ -102,9 +104,9 @@ const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_to
             tsim_topology_route(topology, rank, other, &there);
             tsim_topology_route(topology, other, rank, &back);
             for (int32_t k = 0; k < there.n; k++)
-                stands[there.links[k]] = true;
+                stands[there.links[k]] = 1;
             for (int32_t k = 0; k < back.n; k++)
-                stands[back.links[k]] = true;
+                stands[back.links[k]] = 1;
         }
     }
     return stands;
@@ -137,6 +139,7 @@ struct loads {
     const struct tsim_topology *topology;
     const struct tsim_placement *placement;
     const int32_t *kinds; /* of replicas, by their place on the data axis */
+    uint64_t *met;        /* by place on the data axis: what the replica's messages meet on their way */
     uint64_t *messages;   /* by link: which messages and which steps of rings of which kinds of replicas cross it */
     double *data_bytes;   /* by link: of a collective of every data-parallel group */
     int32_t *data_loads;  /* by link: equal where these bytes are */
@@ -178,19 +181,81 @@ static bool may_be_short(const struct loads *loads, int32_t link) {
            tsim_topology_oversubscription(loads->topology, link) > 1;
 }
 
-static void add_messages(struct loads *loads) {
-    for (int32_t i = 0; i < loads->n_edges; i++) {
-        const struct first_edge *edge = &loads->edges[i];
-        uint64_t number = 0; /* sums of such numbers are equal if the messages are */
-        for (int32_t replica = 0; replica < loads->placement->size[TSIM_AXIS_DATA]; replica++) {
-            struct tsim_route route;
-            if (replica == 0 || loads->kinds[replica] != loads->kinds[replica - 1])
-                number = number_of((uint64_t)edge->from, (uint64_t)edge->edge, (uint64_t)loads->kinds[replica]);
-            route_edge(loads, edge, replica, &route);
-            for (int32_t k = 0; k < route.n; k++)
-                loads->messages[route.links[k]] += number;
+/* A message of a replica. `what` is equal for those of one kind, `number` if they also have the same place in replicas
+ * of one kind: sums of such numbers are equal if the messages are. */
+struct message {
+    int32_t place; /* of the replica on the data axis */
+    uint64_t what, number;
+};
+
+static struct message message_of(const struct loads *loads, int32_t first_rank, int32_t place, uint64_t what) {
+    return (struct message){place, what, number_of((uint64_t)first_rank, what, (uint64_t)loads->kinds[place])};
+}
+
+/* This is called for each link that a message crosses. */
+typedef void (*crosses_fn)(struct loads *loads, struct message message, int32_t link);
+
+static void cross_route(struct loads *loads, struct message message, const struct tsim_route *route,
+                        crosses_fn crosses) {
+    for (int32_t i = 0; i < route->n; i++)
+        crosses(loads, message, route->links[i]);
+}
+
+/* Goes through the messages of one group's collective. */
+static void cross_pattern(struct loads *loads, const int32_t *ranks, int32_t n, enum tsim_collective_op op,
+                          crosses_fn crosses) {
+    const struct tsim_collective_request request = {.op = op, .bytes = 1e9};
+    struct tsim_pattern pattern;
+    struct tsim_route route;
+    tsim_pattern_build(&pattern, loads->topology, ranks, n, &request);
+    for (int32_t i = 0; i < pattern.n_lanes * pattern.n_phases; i++) {
+        const struct tsim_pattern_phase *phase = &pattern.phases[i];
+        uint64_t what = number_of(N_EDGES, (uint64_t)op, (uint64_t)(phase->bytes * phase->n_messages));
+        int32_t rank = ranks[phase->owner],
+                place = tsim_placement_coordinates(loads->placement, rank).at[TSIM_AXIS_DATA];
+        struct message message =
+            message_of(loads, rank - place * loads->placement->stride[TSIM_AXIS_DATA], place, what);
+        for (int32_t k = 0; k < phase->n_messages && pattern.kind == TSIM_PATTERN_PAIRWISE; k++) {
+            tsim_pattern_route(&pattern, i, k, &route);
+            cross_route(loads, message, &route, crosses);
+        }
+        for (int32_t k = 0; k < phase->n_shares; k++)
+            crosses(loads, message, pattern.shares[phase->first_share + k].link);
+    }
+    tsim_pattern_release(&pattern);
+}
+
+/* On a torus a collective of a pass goes through the dimensions of its box, both ways. */
+static void cross_boxes(struct loads *loads, crosses_fn crosses) {
+    const struct tsim_placement *placement = loads->placement;
+    int32_t *ranks = TSIM_NEW_ARRAY(&loads->arena, (size_t)placement->n_ranks, int32_t);
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+        unsigned axes = axis == TSIM_AXIS_EXPERT ? placement->expert_axes : 1u << axis;
+        for (int32_t rank = 0; rank < placement->n_ranks && axis != TSIM_AXIS_DATA; rank++) {
+            int32_t n =
+                tsim_placement_leads(placement, rank, axes) ? tsim_placement_ranks(placement, rank, axes, ranks) : 0;
+            if (n <= 1)
+                continue;
+            cross_pattern(loads, ranks, n, TSIM_ALL_GATHER, crosses);
+            cross_pattern(loads, ranks, n, TSIM_ALL_TO_ALL, crosses);
         }
     }
+}
+
+static void cross_all(struct loads *loads, crosses_fn crosses) {
+    for (int32_t i = 0; i < loads->n_edges; i++)
+        for (int32_t place = 0; place < loads->placement->size[TSIM_AXIS_DATA]; place++) {
+            const struct first_edge *edge = &loads->edges[i];
+            struct tsim_route route;
+            route_edge(loads, edge, place, &route);
+            cross_route(loads, message_of(loads, edge->from, place, (uint64_t)edge->edge), &route, crosses);
+        }
+    if (loads->topology->count[TSIM_LINK_TORUS] > 0)
+        cross_boxes(loads, crosses);
+}
+
+static void add_message(struct loads *loads, struct message message, int32_t link) {
+    loads->messages[link] += message.number;
 }
 
 /* Adds a collective of each data-parallel group, or of each group that holds the same experts. */
@@ -237,40 +302,61 @@ static void number_loads(struct loads *loads) {
     }
 }
 
-/* Adds what the replica's messages of an edge meet on their way to `met`: on links of which sort, and beside which
- * others. */
-static void meet(const struct loads *loads, const struct first_edge *edge, int32_t replica, uint64_t *met) {
-    struct tsim_route route;
-    route_edge(loads, edge, replica, &route);
-    *met = number_of(*met, (uint64_t)edge->edge, (uint64_t)route.n);
-    for (int32_t i = 0; i < route.n; i++) {
-        int32_t link = route.links[i];
-        uint64_t sort = (uint64_t)tsim_topology_link_sort(loads->topology, link);
-        *met = may_be_short(loads, link)
-                   ? number_of(*met, loads->messages[link], sort << 32 | (uint64_t)loads->data_loads[link])
-                   : number_of(*met, sort, 0);
-    }
+/* Adds what a message meets on a link: of which sort that is, and who else crosses it. */
+static void meet(struct loads *loads, struct message message, int32_t link) {
+    uint64_t *met = &loads->met[message.place], sort = (uint64_t)tsim_topology_link_sort(loads->topology, link);
+    *met = number_of(*met, message.what, sort);
+    if (may_be_short(loads, link))
+        *met = number_of(*met, loads->messages[link], (uint64_t)loads->data_loads[link]);
 }
 
 /* Gives replicas different kinds that are of different kinds already, or that meet different traffic. Returns the
  * number of kinds. */
-static int32_t tell_apart(struct loads *loads, uint64_t *met, int32_t *kinds) {
+static int32_t tell_apart(struct loads *loads, int32_t *kinds) {
     const struct tsim_placement *placement = loads->placement;
     int32_t n = placement->size[TSIM_AXIS_DATA], n_kinds = 0;
     memset(loads->messages, 0, (size_t)loads->topology->n_links * sizeof *loads->messages);
-    add_messages(loads);
+    cross_all(loads, add_message);
     for (int32_t place = 0; place < n; place++)
-        met[place] = (uint64_t)kinds[place];
-    for (int32_t i = 0; i < loads->n_edges; i++)
-        for (int32_t place = 0; place < n; place++)
-            meet(loads, &loads->edges[i], place, &met[place]);
+        loads->met[place] = (uint64_t)kinds[place];
+    cross_all(loads, meet);
     for (int32_t place = 0; place < n; place++) {
         int32_t first = 0;
-        while (met[first] != met[place])
+        while (loads->met[first] != loads->met[place])
             first++;
         kinds[place] = first == place ? n_kinds++ : kinds[first];
     }
     return n_kinds;
+}
+
+/* This says what crosses a link. Links of a torus that the same messages cross carry the same. */
+struct crossed {
+    uint64_t what;
+    int32_t link;
+};
+
+static int by_what(const void *a, const void *b) {
+    const struct crossed *x = a, *y = b;
+    return x->what != y->what ? (x->what < y->what ? -1 : 1) : x->link - y->link;
+}
+
+/* Returns for how many links each link of a torus stands, itself included: the first of those that carry the same, so
+ * that the demands of all replicas on it are those on each of the others. */
+static const int32_t *find_standing_links(struct tsim_arena *arena, struct loads *loads) {
+    size_t n = (size_t)loads->topology->n_links;
+    struct crossed *sorted = TSIM_NEW_ARRAY(&loads->arena, n, struct crossed);
+    int32_t *stands = TSIM_NEW_ARRAY(arena, n, int32_t);
+    for (size_t i = 0; i < n; i++) /* at the ends of a dimension that is no ring there are no links */
+        sorted[i] = (struct crossed){
+            number_of(loads->messages[i], (uint64_t)loads->data_loads[i], loads->topology->bytes_per_s[i] > 0),
+            (int32_t)i};
+    qsort(sorted, n, sizeof *sorted, by_what);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (sorted[i].what != sorted[first].what)
+            first = i;
+        stands[sorted[first].link]++;
+    }
+    return stands;
 }
 
 /* Returns whether every switch, socket and NIC of a node has equally many ranks. */
@@ -289,9 +375,10 @@ static bool may_copy(const struct tsim_scenario *scenario) {
 }
 
 static bool nodes_are_alike(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster) {
-    bool has_own_nics = tsim_nics_per_node(cluster) == cluster->accelerators_per_node,
+    bool is_torus = cluster->torus_shape[0] > 0, /* its links are not NICs */
+        has_own_nics = is_torus || tsim_nics_per_node(cluster) == cluster->accelerators_per_node,
          has_others = tsim_has_slow_accelerators(scenario) || scenario->cluster.n_background > 0;
-    return nodes_are_even(cluster) && (has_own_nics || !has_others) &&
+    return (is_torus || nodes_are_even(cluster)) && (has_own_nics || !has_others) &&
            (!may_copy(scenario) || (has_own_nics && cluster->node->accelerators_per_switch == 0));
 }
 
@@ -318,13 +405,15 @@ static bool find_kinds(struct tsim_arena *arena, const struct tsim_placement *pl
         add_data_collectives(&loads, plan, true);
     number_loads(&loads);
     find_edges(&loads);
-    uint64_t *met = TSIM_NEW_ARRAY(&loads.arena, (size_t)n, uint64_t);
+    loads.met = TSIM_NEW_ARRAY(&loads.arena, (size_t)n, uint64_t);
     while (n_kinds > n_before && n_kinds < n) {
         n_before = n_kinds;
-        n_kinds = tell_apart(&loads, met, kinds);
+        n_kinds = tell_apart(&loads, kinds);
     }
-    tsim_arena_release(&loads.arena);
     *stand_ins = tsim_stand_ins_of(arena, kinds, n);
+    if (plan->cluster->torus_shape[0] > 0)
+        stand_ins->links = find_standing_links(arena, &loads);
+    tsim_arena_release(&loads.arena);
     return n_kinds < n;
 }
 
@@ -339,9 +428,9 @@ static bool stages_fold(const struct tsim_cluster *cluster, const struct tsim_pl
     return nics_are_alike(cluster, has_stages || has_slow) && (!has_stages || messages_are_alike(cluster, placement));
 }
 
-/* One replica's links say nothing of the others' where routes are hashed, nor on a torus, whose links carry what others
- * send each other. On nodes alone, replicas that are slower, and other jobs, meet the rest on uplinks at other times,
- * and a sum of whole gradients, which may run on a tree, loads the uplinks of a node by its place in that. */
+/* One replica's links say nothing of the others' where routes are hashed. On tori and on nodes alone, replicas that are
+ * slower, and other jobs, meet the rest at other times. On nodes alone a sum of whole gradients, which may run on a
+ * tree, loads the uplinks of a node by its place in that. */
 static bool replicas_may_fold(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                               bool has_tiers) {
     if (has_tiers)
@@ -349,8 +438,8 @@ static bool replicas_may_fold(const struct tsim_scenario *scenario, const struct
     const struct tsim_parallelism_spec *p = &scenario->parallelism;
     bool has_rings = cluster->nodes == 1 ||
                      (p->zero > 0 && p->zero_group_ranks == p->data * p->context && tsim_workers_apart(p) <= 1);
-    return cluster->torus_shape[0] == 0 && scenario->cluster.n_background == 0 &&
-           !tsim_has_slow_accelerators(scenario) && has_rings;
+    bool has_others = tsim_has_slow_accelerators(scenario) || scenario->cluster.n_background > 0;
+    return !has_others && (has_rings || cluster->torus_shape[0] > 0);
 }
 
 static enum tsim_folding find_folding(struct tsim_arena *arena, const struct tsim_placement *placement,

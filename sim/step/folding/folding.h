@@ -10,7 +10,8 @@
  * simulation if these replicas run in step, as they do when each message and each collective of a pass meets the same
  * traffic on the same kinds of links in each of them. Replicas that meet something else, such as those with stages in
  * two pods, and replicas that are slower, are simulated beside them (stand_ins.h). Where some are slower, ranks must
- * not share NICs. */
+ * not share NICs. A torus is folded so where its groups meet on its links; if these close to rings, all replicas meet
+ * the same. */
 #ifndef TSIM_STEP_FOLDING_H
 #define TSIM_STEP_FOLDING_H
 
@@ -30,11 +31,11 @@ enum tsim_folding {
 struct tsim_step_plan;
 void tsim_fold(struct tsim_arena *arena, const struct tsim_placement *placement, struct tsim_step_plan *plan);
 
-/* Finds for each link whether demands on it count if some replicas stand for all. They count on the links of the
- * replicas' nodes, on the way to others, and on every link that may carry less than the ports below it send. The result
- * is in the arena. */
-const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
-                                  const struct tsim_placement *placement, const struct tsim_stand_ins *stand_ins);
+/* Finds, if some replicas stand for all, for how many links each stands; demands on a link count unless that is 0. They
+ * count on the links of the replicas' nodes, on the way to others, and on every link that may carry less than the ports
+ * below it send; on a torus, on one of those links that carry the same. The result is in the arena. */
+const int32_t *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
+                                     const struct tsim_placement *placement, const struct tsim_stand_ins *stand_ins);
 
 /* Returns whether, on a torus, the groups of each axis go along dimensions of their own, so that groups of two axes
  * meet on no link. It concerns tensor and data-parallel groups; the latter also go along the dimensions of context and

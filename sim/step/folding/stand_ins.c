@@ -59,7 +59,7 @@ struct tsim_stand_ins tsim_stand_ins_of(struct tsim_arena *arena, const int32_t 
             at[n_kinds++] = place;
         counts[kinds[place]]++;
     }
-    return (struct tsim_stand_ins){n_kinds, at, counts, of};
+    return (struct tsim_stand_ins){n_kinds, at, counts, of, NULL};
 }
 
 struct tsim_stand_ins tsim_stand_ins_all(struct tsim_arena *arena, const struct tsim_placement *placement) {

@@ -17,6 +17,7 @@ struct tsim_stand_ins {
     const int32_t *at;     /* their places on the data axis, ascending */
     const int32_t *counts; /* for how many replicas each of them stands, itself included */
     const int32_t *of;     /* by place on the axis: which of them stands for it */
+    const int32_t *links;  /* on a torus, by link: for how many it stands; else NULL (tsim_links_that_stand) */
 };
 
 /* Returns whether accelerators are degraded, or may be stragglers. */

@@ -21,7 +21,7 @@
 struct tsim_step_links {
     struct tsim_links links;
     const struct tsim_topology *topology;
-    const bool *stands; /* by link, if one replica stands for all (folding.h); NULL: all links do */
+    const int32_t *stands; /* by link, if one replica stands for all: for how many (folding.h); NULL: each for itself */
     struct tsim_pattern **patterns;
     struct tsim_traffic **traffic;
     size_t n_patterns, pattern_capacity, traffic_capacity;
