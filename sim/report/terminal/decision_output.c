@@ -300,13 +300,14 @@ static void print_alternatives(struct tsim_arena *arena, const struct tsim_decis
     static const struct tsim_column COLUMNS[] = {{"", false},    {"", false},      {"cluster", false}, {"days", true},
                                                  {"cost", true}, {"chance", true}, {"evidence", false}};
     struct tsim_text_table table;
-    if (decision->n_alternatives == 0)
+    size_t first = !decision->is_met; /* the nearest is shown above */
+    if (decision->n_alternatives <= first)
         return;
     fputs("\nthe runners-up: other machines, another size, other ways to get it\n", out);
     tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    for (size_t i = 0; i < decision->n_alternatives; i++) {
+    for (size_t i = first; i < decision->n_alternatives; i++) {
         const struct tsim_offer *offer = decision->alternatives[i].offer;
-        tsim_text_table_add(&table, tsim_arena_printf(arena, "%zu", i + 1));
+        tsim_text_table_add(&table, tsim_arena_printf(arena, "%zu", i + 1 - first));
         tsim_text_table_add(&table, TSIM_PURCHASE_WORDS[offer->purchase]);
         tsim_text_table_add(&table, tsim_offer_cluster(arena, offer));
         tsim_text_table_add(&table, days_text(arena, &offer->days, offer->days.p50));
@@ -315,9 +316,10 @@ static void print_alternatives(struct tsim_arena *arena, const struct tsim_decis
         tsim_text_table_add(&table, TSIM_GROUNDS_WORDS[offer->evidence]);
     }
     tsim_text_table_print(&table, style, out);
-    for (size_t i = 0; i < decision->n_alternatives; i++) {
+    for (size_t i = first; i < decision->n_alternatives; i++) {
         fputs("  ", out);
-        tsim_text_wrap(out, style, 4, tsim_arena_printf(arena, "%zu: %s", i + 1, decision->alternatives[i].why_not));
+        tsim_text_wrap(out, style, 4,
+                       tsim_arena_printf(arena, "%zu: %s", i + 1 - first, decision->alternatives[i].why_not));
     }
 }
 
