@@ -34,6 +34,7 @@ static const struct {
     {"sweep", {NULL}},
     {"derived", {NULL}},
     {"cluster.shape", {"auto", "[1, 1]", "[2, 2, 4]", "[10 M, 1]"}},
+    {"cluster.tile", {"auto", "[1, 1, 1]", "[2, 2, 1]", "[2, 2]", "[10 M, 1, 1]"}},
     {"cluster.node.usual_fabric", {"ib-ndr"}},
     {"cluster.node.usual", {"true", "false"}},
     {"cluster.fabric.usual", {"true", "false"}},
