@@ -118,11 +118,10 @@ static bool parse_row(struct tsim_arena *arena, char *line, struct tsim_residual
             (at <= STEP_TIME && !(number[at] > 0)))
             return false;
     }
-    row->name = tsim_arena_strdup(arena, fields[CASE]);
-    row->source = tsim_arena_strdup(arena, fields[SOURCE]);
-    row->log_ratio = log(number[RATIO]);
-    row->measured_s = number[RATIO] * number[STEP_TIME];
-    row->result = NULL;
+    *row = (struct tsim_residual){.name = tsim_arena_strdup(arena, fields[CASE]),
+                                  .source = tsim_arena_strdup(arena, fields[SOURCE]),
+                                  .log_ratio = log(number[RATIO]),
+                                  .measured_s = number[RATIO] * number[STEP_TIME]};
     row->traits = (struct tsim_traits){
         .accelerator = tsim_arena_strdup(arena, fields[ACCELERATOR]),
         .vendor = tsim_arena_strdup(arena, fields[VENDOR]),
