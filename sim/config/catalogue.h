@@ -653,7 +653,7 @@ enum tsim_batch_norm { TSIM_BATCH_NORM_APART, TSIM_BATCH_NORM_SUMS_FUSED, TSIM_B
  * even share cut by rows; WHOLE, as many to each rank; by LOOKUPS, with those in which most rows are looked up cut by
  * rows. The second says how rows get their gradients: from the vectors' at once (FUSED); as a tensor with a gradient
  * for each lookup (SPARSE); or first summed for each row (REDUCED). */
-enum tsim_table_placement { TSIM_TABLES_BY_CAPACITY, TSIM_TABLES_WHOLE, TSIM_TABLES_BY_LOOKUPS };
+enum tsim_table_placement { TSIM_TABLES_BY_CAPACITY, TSIM_TABLES_WHOLE, TSIM_TABLES_BY_LOOKUPS, TSIM_TABLES_BY_NODES };
 enum tsim_table_update { TSIM_UPDATE_FUSED, TSIM_UPDATE_SPARSE, TSIM_UPDATE_REDUCED };
 enum tsim_bottom_mlp { TSIM_BOTTOM_REPLICATED, TSIM_BOTTOM_FIRST_RANK };
 

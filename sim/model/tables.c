@@ -14,6 +14,7 @@
  * that it sends (NVIDIA's train.py for MLPerf: 9 times slower links than memory over 4 times more traffic in memory).
  * The second number says how often it looks for a better plan (sharding/planner.py: max_search_iter). */
 #define VECTOR_LOOKUPS (9.0 / 4)
+#define NODE_VECTOR_LOOKUPS (67.0 / 4) /* MEM_COMM_BW_RATIO of eight nodes: their memory over a NIC */
 #define MOST_PLANS 20
 #define MOST_OF_MEMORY 0.75 /* train.py: memory_cap_for_embedding of 60 GB, of 80 */
 
@@ -36,13 +37,14 @@ double tsim_tables_active_parameters(const struct tsim_model *m) {
 struct piece {
     double rows, elements; /* held */
     double lookups, dim, vectors;
+    double parts;    /* vectors of a rank's part of it, if the ranks of a node share it */
     double distinct; /* rows that a step looks up */
     size_t table;
     int64_t number; /* if sizes are equal */
 };
 
 struct rank {
-    double rows, elements, lookups, lookup_elements, vector_elements, distinct_elements;
+    double rows, elements, lookups, lookup_elements, vector_elements, part_elements, distinct_elements;
     size_t tables, last; /* last: of its tables */
 };
 
@@ -94,7 +96,8 @@ double tsim_tables_distinct_rows(const struct tsim_embedding_table *t, double sa
 
 /* ---- dealing out ---- */
 
-static struct piece piece_of(const struct tsim_model *m, size_t table, double pieces, double distinct, int64_t number) {
+static struct piece piece_of(const struct tsim_model *m, size_t table, double pieces, double sharers, double distinct,
+                             int64_t number) {
     const struct tsim_embedding_table *t = &m->tables[table];
     double rows = (double)t->rows / pieces, pooling = (double)t->pooling, dim = (double)t->dim;
     return (struct piece){.rows = rows,
@@ -102,6 +105,7 @@ static struct piece piece_of(const struct tsim_model *m, size_t table, double pi
                           .lookups = pooling / pieces,
                           .dim = dim,
                           .vectors = 1 - pow(1 - 1 / pieces, pooling),
+                          .parts = 1 - pow(1 - 1 / (pieces * sharers), pooling),
                           .distinct = distinct / pieces,
                           .table = table,
                           .number = number};
@@ -113,6 +117,7 @@ static void give(struct rank *rank, const struct piece *piece) {
     rank->lookups += piece->lookups;
     rank->lookup_elements += piece->lookups * piece->dim;
     rank->vector_elements += piece->vectors * piece->dim;
+    rank->part_elements += piece->parts * piece->dim;
     rank->distinct_elements += piece->distinct * piece->dim;
     rank->last = piece->table;
     rank->tables++;
@@ -169,6 +174,14 @@ static void deal_whole(const struct piece *pieces, size_t n_pieces, struct rank 
     }
 }
 
+struct dealt {
+    struct piece *pieces;
+    size_t n, capacity;
+    double *cuts, *distinct; /* of each table: pieces, and rows that a step looks up */
+    double sharers;          /* ranks of a node that share its pieces; 1: pieces are ranks' */
+    double vector_lookups;
+};
+
 static int compare_lookups(const void *a, const void *b) {
     const struct piece *x = a, *y = b;
     if (x->lookups != y->lookups)
@@ -176,20 +189,20 @@ static int compare_lookups(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static double load_of(const struct rank *rank) {
-    return rank->lookups + VECTOR_LOOKUPS * (double)rank->tables;
+static double load_of(const struct rank *rank, double vector_lookups) {
+    return rank->lookups + vector_lookups * (double)rank->tables;
 }
 
 /* Deals pieces, those with most lookups first, to the rank with the least load that has room and none of this table.
  * Returns the largest load; infinite, with the table in `large`, if no rank has room. */
-static double deal_lookups(const struct piece *pieces, size_t n_pieces, double most_elements, struct rank *ranks,
-                           size_t n, size_t *large) {
+static double deal_lookups(const struct dealt *d, double most_elements, struct rank *ranks, size_t n, size_t *large) {
+    const struct piece *pieces = d->pieces;
     double most = 0;
     memset(ranks, 0, n * sizeof *ranks);
-    for (size_t i = 0; i < n_pieces; i++) {
+    for (size_t i = 0; i < d->n; i++) {
         struct rank *best = NULL;
         for (size_t k = 0; k < n; k++)
-            if ((!best || load_of(&ranks[k]) < load_of(best)) &&
+            if ((!best || load_of(&ranks[k], d->vector_lookups) < load_of(best, d->vector_lookups)) &&
                 ranks[k].elements + pieces[i].elements <= most_elements &&
                 (ranks[k].tables == 0 || ranks[k].last != pieces[i].table))
                 best = &ranks[k];
@@ -198,18 +211,12 @@ static double deal_lookups(const struct piece *pieces, size_t n_pieces, double m
             return HUGE_VAL;
         }
         give(best, &pieces[i]);
-        most = fmax(most, load_of(best));
+        most = fmax(most, load_of(best, d->vector_lookups));
     }
     return most;
 }
 
 /* ---- pieces ---- */
-
-struct dealt {
-    struct piece *pieces;
-    size_t n, capacity;
-    double *cuts, *distinct; /* of each table: pieces, and rows that a step looks up */
-};
 
 /* Cuts the tables that ranks divide into pieces, in the order of `compare`. */
 static void cut(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
@@ -218,7 +225,7 @@ static void cut(struct dealt *d, const struct tsim_model *m, const struct tsim_t
     for (size_t i = 0; i < m->n_tables; i++)
         for (size_t j = 0; !is_replica(&m->tables[i], deal->software) && j < (size_t)d->cuts[i]; j++, d->n++) {
             d->pieces = tsim_heap_grow(d->pieces, &d->capacity, d->n + 1, sizeof *d->pieces);
-            d->pieces[d->n] = piece_of(m, i, d->cuts[i], d->distinct[i], (int64_t)d->n);
+            d->pieces[d->n] = piece_of(m, i, d->cuts[i], d->sharers, d->distinct[i], (int64_t)d->n);
         }
     if (d->n > 0) /* every rank may hold all tables whole */
         qsort(d->pieces, d->n, sizeof *d->pieces, compare);
@@ -247,13 +254,14 @@ static size_t hottest(const struct dealt *d, const struct tsim_model *m, const s
 static void plan_lookups(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
                          struct rank *ranks, size_t n) {
     size_t capacity = 0;
-    double least = HUGE_VAL, *kept = tsim_heap_grow(NULL, &capacity, m->n_tables, sizeof *kept);
+    double most_elements = deal->most_elements * d->sharers, least = HUGE_VAL,
+           *kept = tsim_heap_grow(NULL, &capacity, m->n_tables, sizeof *kept);
     for (size_t i = 0; i < m->n_tables; i++)
         kept[i] = fmin((double)n, (double)m->tables[i].rows);
     for (int plan = 0; plan < MOST_PLANS; plan++) {
         size_t large = m->n_tables;
         cut(d, m, deal, compare_lookups);
-        double load = deal_lookups(d->pieces, d->n, deal->most_elements, ranks, n, &large);
+        double load = deal_lookups(d, most_elements, ranks, n, &large);
         if (load < least) {
             least = load;
             memcpy(kept, d->cuts, m->n_tables * sizeof *kept);
@@ -267,17 +275,20 @@ static void plan_lookups(struct dealt *d, const struct tsim_model *m, const stru
     tsim_heap_free(kept);
     size_t large;
     cut(d, m, deal, compare_lookups);
-    deal_lookups(d->pieces, d->n, least < HUGE_VAL ? deal->most_elements : HUGE_VAL, ranks, n, &large);
+    deal_lookups(d, least < HUGE_VAL ? most_elements : HUGE_VAL, ranks, n, &large);
 }
 
-static void largest_of(const struct rank *ranks, size_t n, struct tsim_tables_share *share) {
+/* Finds the largest shares of ranks, or of nodes whose `sharers` have equal parts. */
+static void largest_of(const struct rank *ranks, size_t n, double sharers, struct tsim_tables_share *share) {
     for (size_t i = 0; i < n; i++) {
-        share->rows = fmax(share->rows, ranks[i].rows);
-        share->elements = fmax(share->elements, ranks[i].elements);
-        share->lookups = fmax(share->lookups, ranks[i].lookups);
-        share->lookup_elements = fmax(share->lookup_elements, ranks[i].lookup_elements);
-        share->vector_elements = fmax(share->vector_elements, ranks[i].vector_elements);
-        share->distinct_elements = fmax(share->distinct_elements, ranks[i].distinct_elements);
+        share->rows = fmax(share->rows, ranks[i].rows / sharers);
+        share->elements = fmax(share->elements, ranks[i].elements / sharers);
+        share->lookups = fmax(share->lookups, ranks[i].lookups / sharers);
+        share->lookup_elements = fmax(share->lookup_elements, ranks[i].lookup_elements / sharers);
+        share->vector_elements = fmax(share->vector_elements, ranks[i].part_elements);
+        if (sharers > 1)
+            share->node_vector_elements = fmax(share->node_vector_elements, ranks[i].vector_elements);
+        share->distinct_elements = fmax(share->distinct_elements, ranks[i].distinct_elements / sharers);
         share->all_vector_elements += ranks[i].vector_elements;
     }
 }
@@ -298,9 +309,13 @@ static void count_replicas(const struct tsim_model *m, const struct tsim_softwar
 void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal *deal, int64_t n_ranks,
                        struct tsim_tables_share *share) {
     const struct tsim_software *software = deal->software;
-    size_t n_dealt = (size_t)(n_ranks < TSIM_TABLES_MOST_RANKS ? n_ranks : TSIM_TABLES_MOST_RANKS);
+    bool is_by_nodes = software->table_placement == TSIM_TABLES_BY_NODES && deal->node_ranks > 0 &&
+                       n_ranks > deal->node_ranks && n_ranks % deal->node_ranks == 0;
+    int64_t n_owners = is_by_nodes ? n_ranks / deal->node_ranks : n_ranks;
+    size_t n_dealt = (size_t)(n_owners < TSIM_TABLES_MOST_RANKS ? n_owners : TSIM_TABLES_MOST_RANKS);
     double even = tsim_tables_parameters(m) / (double)n_dealt;
-    struct dealt d = {0};
+    struct dealt d = {.sharers = is_by_nodes ? (double)deal->node_ranks : 1,
+                      .vector_lookups = is_by_nodes ? NODE_VECTOR_LOOKUPS : VECTOR_LOOKUPS};
     size_t rank_capacity = 0, cut_capacity = 0, distinct_capacity = 0;
     *share = (struct tsim_tables_share){0};
     if (m->n_tables == 0)
@@ -315,7 +330,7 @@ void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal
             software->table_placement == TSIM_TABLES_BY_CAPACITY ? pieces_of(&m->tables[i], even, (double)n_dealt) : 1;
         d.distinct[i] = tsim_tables_distinct_rows(&m->tables[i], deal->samples);
     }
-    if (software->table_placement == TSIM_TABLES_BY_LOOKUPS) {
+    if (software->table_placement >= TSIM_TABLES_BY_LOOKUPS) {
         plan_lookups(&d, m, deal, ranks, n_dealt);
     } else {
         cut(&d, m, deal, compare_pieces);
@@ -324,7 +339,7 @@ void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal
         else
             deal_capacity(d.pieces, d.n, SMALL_SHARE * even, ranks, n_dealt);
     }
-    largest_of(ranks, n_dealt, share);
+    largest_of(ranks, n_dealt, d.sharers, share);
     tsim_heap_free(d.pieces);
     tsim_heap_free(d.cuts);
     tsim_heap_free(d.distinct);
@@ -356,6 +371,7 @@ static void share_of(const struct tsim_scenario *sc, struct tsim_tables_share *s
     double each = row_bytes(sc) + (has_whole_states ? state_bytes(sc) : 0);
     struct tsim_tables_deal deal = {.software = sc->software,
                                     .samples = all_samples(sc),
+                                    .node_ranks = sc->cluster.accelerators_per_node,
                                     .most_elements =
                                         MOST_OF_MEMORY * sc->cluster.node->accelerator->memory_bytes / each};
     tsim_tables_share(sc->model, &deal, sc->parallelism.data, share);
@@ -388,10 +404,10 @@ double tsim_tables_buffer_bytes(const struct tsim_scenario *sc) {
 
 /* ---- kernels ---- */
 
-/* Adds an exchange, of the larger of what a rank sends and what it gets. Vectors of a bottom MLP on one rank are also
- * sent. */
+/* Adds an exchange, of the larger of what a rank sends and what it gets, or by nodes. Vectors of a bottom MLP on one
+ * rank are also sent. */
 static void exchange(const struct tsim_scenario *sc, const struct tsim_tables_share *share, const char *name,
-                     struct tsim_op_list *list) {
+                     enum tsim_op_collective by_nodes, struct tsim_op_list *list) {
     bool sends_bottom = sc->software->bottom_mlp == TSIM_BOTTOM_FIRST_RANK;
     double bottom = sends_bottom ? (double)sc->model->tables[0].dim : 0;
     double sent = all_samples(sc) * (share->vector_elements + bottom),
@@ -399,9 +415,11 @@ static void exchange(const struct tsim_scenario *sc, const struct tsim_tables_sh
     if (sc->parallelism.data == 1)
         return;
     struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
-    op->collective = TSIM_OP_ALL_TO_ALL;
+    bool is_by_nodes = share->node_vector_elements > 0;
+    op->collective = is_by_nodes ? by_nodes : TSIM_OP_ALL_TO_ALL;
     op->axis = TSIM_AXIS_DATA;
-    op->collective_bytes = fmax(sent, received) * element_bytes(sc);
+    op->collective_bytes =
+        (is_by_nodes ? all_samples(sc) * share->node_vector_elements : fmax(sent, received)) * element_bytes(sc);
 }
 
 /* Adds the copies of whole tables on ranks: what the ranks sent is joined, and gradients are cut (torch.cat, split and
@@ -423,7 +441,7 @@ void tsim_tables_forward(const struct tsim_scenario *sc, struct tsim_op_list *li
                     share.replica_lookups * INDEX_BYTES + share.replica_lookup_elements * w +
                         share.replica_vector_elements * e,
                     1);
-    exchange(sc, &share, "tables: vectors to samples", list);
+    exchange(sc, &share, "tables: vectors to samples", TSIM_OP_REDUCE_SCATTER, list);
     join(sc, "tables, join", list);
 }
 
@@ -472,7 +490,7 @@ void tsim_tables_backward(const struct tsim_scenario *sc, struct tsim_op_list *l
     struct tsim_tables_share share;
     share_of(sc, &share);
     join(sc, "tables, cut", list);
-    exchange(sc, &share, "tables: gradients to tables", list);
+    exchange(sc, &share, "tables: gradients to tables", TSIM_OP_ALL_GATHER, list);
     update(sc, &share, list);
     update_replicas(sc, &share, list);
 }

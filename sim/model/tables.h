@@ -11,6 +11,9 @@
  *             first, to the rank with the fewest, where a vector counts as 2.25 lookups. The plan with the least load
  *             of twenty is taken (HugeCTR in MLPerf: mlcommons/training_results_v5.0,
  *             NVIDIA/benchmarks/dlrm_dcnv2/implementations/hugectr/sharding/planner.py).
+ *   nodes     On one node as by lookups. More nodes take the place of its ranks, and a vector counts as 16.75 lookups;
+ *             each rank of a node has an equal part of the rows of each of the node's pieces (the same with
+ *             SHARDING_PLAN=hier_auto).
  *
  * Tables below `replicated_tables` are on every rank. They are not exchanged, and their gradients are summed over all
  * ranks in fp32 (the same planner's DP_SHARDING_THRESHOLD).
@@ -18,7 +21,10 @@
  * Forward, a rank gathers the rows of its tables that the samples of all ranks look up, and adds those of one sample
  * and table (pooling). An all-to-all then gives each rank the vectors of its own samples. The backward pass goes the
  * same way with gradients. A piece sends a vector for each sample that has a row in it: with p rows and k pieces these
- * are 1 - (1 - 1/k)^p of the samples.
+ * are 1 - (1 - 1/k)^p of the samples. By nodes, what the ranks of a node have of a vector is added up there before it
+ * goes to the node of its sample (CommunicationStrategy.Hierarchical of HugeCTR). Through each NIC goes as much as in a
+ * reduce-scatter, over all ranks, of the vectors that a node sends, and within the node as well, so it is played as one,
+ * and the way back as an all-gather.
  *
  * Gathers are bound by memory: forward, each row is read with its index and a vector is written; backward, a gradient
  * is read. Then rows are updated (table_update):
@@ -56,16 +62,18 @@ struct tsim_tables_share {
     double elements, rows;           /* that the rank holds */
     double lookups, lookup_elements; /* rows of each sample of the whole cluster, and their elements */
     double vector_elements;          /* of each such sample, pooled and sent */
+    double node_vector_elements;     /* by nodes: of each such sample, those that its node sends; else 0 */
     double distinct_elements;        /* of the different rows that a step looks up */
     double all_vector_elements;      /* the same over all ranks: what a rank receives for each sample of its own */
     double replica_elements;         /* elements on every rank; the next two count for each sample of the rank's own */
     double replica_lookups, replica_lookup_elements, replica_vector_elements;
 };
-/* This says how tables are dealt out: over which ranks, for how many samples a step, and, by lookups, with room for how many
- * elements. */
+/* This says how tables are dealt out: over which ranks, for how many samples a step, and, by lookups or nodes, with
+ * room for how many elements. */
 struct tsim_tables_deal {
     const struct tsim_software *software;
     double samples, most_elements;
+    int64_t node_ranks; /* ranks on a node; 0 or all ranks: one node */
 };
 void tsim_tables_share(const struct tsim_model *model, const struct tsim_tables_deal *deal, int64_t n_ranks,
                        struct tsim_tables_share *share);

@@ -151,6 +151,31 @@ START_TEST(dealt_by_lookups) {
 }
 END_TEST
 
+/* Two nodes of two ranks. The hot table alone has 30 lookups and one vector, which counts as 16.75; the other three have 3
+ * and three. Cut in two it would leave a node with three vectors, too. A rank has half of each, and of the three vectors
+ * of one row each second. On one node of four ranks tables lie as by lookups. */
+START_TEST(dealt_by_nodes) {
+    static const struct tsim_embedding_table HOT[] = {{100, 2, 30}, {60, 2, 1}, {40, 2, 1}, {1, 2, 1}};
+    struct tsim_model m = {.tables = HOT, .n_tables = 4};
+    struct tsim_software by_nodes = {.table_placement = TSIM_TABLES_BY_NODES},
+                         by_lookups = {.table_placement = TSIM_TABLES_BY_LOOKUPS};
+    struct tsim_tables_deal deal = {.software = &by_nodes, .samples = 1, .most_elements = 1e9, .node_ranks = 2};
+    struct tsim_tables_share share, other;
+    tsim_tables_share(&m, &deal, 4, &share);
+    ck_assert_double_eq(share.rows, 50.5);
+    ck_assert_double_eq(share.lookups, 15);
+    ck_assert_double_eq(share.vector_elements, 3);
+    ck_assert_double_eq(share.node_vector_elements, 3 * 2);
+    deal.node_ranks = 4;
+    tsim_tables_share(&m, &deal, 4, &share);
+    deal.software = &by_lookups;
+    tsim_tables_share(&m, &deal, 4, &other);
+    ck_assert_double_eq(share.node_vector_elements, 0);
+    ck_assert_double_eq(share.lookups, other.lookups);
+    ck_assert_double_eq(share.vector_elements, other.vector_elements);
+}
+END_TEST
+
 /* Whole tables are dealt, two to each of two ranks: the first table's rank gets the last, though the other had fewer
  * lookups. */
 START_TEST(dealt_whole) {
@@ -382,6 +407,7 @@ static Suite *tables_suite(void) {
     tcase_add_test(tc, always_to_the_emptiest);
     tcase_add_test(tc, dealt_to_many);
     tcase_add_test(tc, dealt_by_lookups);
+    tcase_add_test(tc, dealt_by_nodes);
     tcase_add_test(tc, dealt_whole);
     tcase_add_test(tc, replicas_and_distinct_rows);
     tcase_add_test(tc, skewed_draws);

@@ -48,7 +48,8 @@ static const struct tsim_word BATCH_NORMS[] = {{"apart", TSIM_BATCH_NORM_APART},
                                                {"sums-fused", TSIM_BATCH_NORM_SUMS_FUSED},
                                                {"fused", TSIM_BATCH_NORM_FUSED}, {NULL, 0}};
 static const struct tsim_word PLACEMENTS[] = {
-    {"capacity", TSIM_TABLES_BY_CAPACITY}, {"whole", TSIM_TABLES_WHOLE}, {"lookups", TSIM_TABLES_BY_LOOKUPS}, {NULL, 0}};
+    {"capacity", TSIM_TABLES_BY_CAPACITY}, {"whole", TSIM_TABLES_WHOLE}, {"lookups", TSIM_TABLES_BY_LOOKUPS},
+    {"nodes", TSIM_TABLES_BY_NODES}, {NULL, 0}};
 static const struct tsim_word UPDATES[] = {
     {"fused", TSIM_UPDATE_FUSED}, {"sparse", TSIM_UPDATE_SPARSE}, {"reduced", TSIM_UPDATE_REDUCED}, {NULL, 0}};
 static const struct tsim_word BOTTOMS[] = {
@@ -369,7 +370,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
             "the addition after it; or also the rest in the convolution after it (fusion other than none)")},
     {CHOICE("table_placement", table_placement, PLACEMENTS, "capacity",
             "embedding tables over ranks: by capacity, those above an even share cut by rows; whole, as many to each "
-            "rank; or by lookups, those with most of them cut by rows")},
+            "rank; by lookups, those with most of them cut by rows; or over nodes by lookups, and evenly on each node")},
     {CHOICE("table_update", table_update, UPDATES, "fused",
             "rows of embedding tables: updated from the vectors' gradients at once; through a tensor of gradients, "
             "one for each lookup; or through one summed gradient a row, with a state for each of its elements")},
