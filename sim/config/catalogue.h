@@ -355,7 +355,9 @@ enum tsim_flash { TSIM_FLASH1, TSIM_FLASH2, TSIM_FLASH3, TSIM_FLASH_CUDNN, TSIM_
 
 struct tsim_accelerator {
     const char *name, *vendor, *source;
-    const char *software; /* id of its own software's profile; NULL: that of GPUs */
+    const char *device; /* the word for one of them: "GPU", "TPU"; NULL: tsim_device_word says "accelerator" */
+    const char *kubernetes_resource; /* under which a device plugin offers them; NULL: not known */
+    const char *software;            /* id of its own software's profile; NULL: that of GPUs */
     int64_t year;
     int64_t compute_units; /* SMs, CUs or cores, over which waves of tiles are counted */
     int64_t cores; /* each has its share of the compute units, and goes through blocks of attention by itself; 0: one */
@@ -399,6 +401,10 @@ struct tsim_accelerator {
     const struct tsim_accelerator *mean;
     double slowest_of;
 };
+
+static inline const char *tsim_device_word(const struct tsim_accelerator *accelerator) {
+    return accelerator->device ? accelerator->device : "accelerator";
+}
 
 /* ---- node (hardware/nodes, schema tsim/node/v1) ---- */
 enum tsim_scale_up {
@@ -828,8 +834,9 @@ struct tsim_software {
     bool activation_in_product; /* the first product of an ungated feed-forward block applies the activation */
     bool fp8_activation_input;  /* training in fp8: inputs of the activation function are kept in fp8 */
     int64_t nics_used;          /* of a node; 0: all */
-    int64_t data_blocks;  /* compute units that a data-parallel collective holds at most; 0: the library's number */
-    bool casts_weights;   /* fully sharded: 16-bit weights are made from the fp32 copy when they are gathered */
+    int64_t data_blocks; /* compute units that a data-parallel collective holds at most; 0: the library's number */
+    bool casts_weights;  /* fully sharded: 16-bit weights are made from the fp32 copy when they are gathered */
+    bool reduces_once;   /* ZeRO-2 within a pipeline sums whole gradients and reduces them after the last micro-batch */
     bool keeps_gradients; /* gradients that are summed in fp32 are kept in the weights' precision as well */
     bool copies_buckets;  /* not fully sharded: gradients are copied into a bucket to be reduced, and back */
     bool converts_sums;   /* gradients summed in fp32 are converted all at once to be sent (flat_bytes) */

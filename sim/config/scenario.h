@@ -518,6 +518,9 @@ bool tsim_ranks_divide(const struct tsim_parallelism_spec *parallelism, int64_t 
 /* Returns whether there are ranks that hold the same parameters, were it not for ZeRO. `data` is the number of
  * replicas, which may not be resolved yet. */
 bool tsim_is_replicated(const struct tsim_parallelism_spec *parallelism, int64_t data);
+/* Returns whether each micro-batch's gradients are reduced and then kept as shards (ZeRO-2 and -3); else they are summed
+ * whole and reduced once a step. ZeRO-2 within a pipeline does the latter where the software says so. */
+bool tsim_reduces_each_microbatch(const struct tsim_scenario *scenario);
 /* The ranks that divide each expert, and how the `expert` ranks lie on the axes of everything else (Megatron-Core's
  * parallel folding, Liu et al. 2025, arXiv:2504.14960): on the tensor ranks, if experts are not divided over these,
  * then on the context ranks, then on replicas. An axis is taken whole. If `expert` is no multiple of it, it is not

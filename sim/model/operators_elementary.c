@@ -152,7 +152,7 @@ void tsim_op_mark_last_projection(struct tsim_op_list *list) {
 /* ---- backward ---- */
 
 double tsim_separate_accumulation_frac(const struct tsim_scenario *sc) {
-    bool is_separate = sc->software->accumulation == TSIM_ACCUMULATION_SEPARATE && sc->parallelism.zero < 2;
+    bool is_separate = sc->software->accumulation == TSIM_ACCUMULATION_SEPARATE && !tsim_reduces_each_microbatch(sc);
     bool keeps_first = activation_bytes(sc->training.precision) == tsim_gradient_bytes(sc);
     double m = (double)sc->n_microbatches;
     return !is_separate ? 0 : keeps_first ? (m - 1) / m : 1;
@@ -205,7 +205,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
             sum_pieces(list, z, z->t * k * e);
         return;
     }
-    bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
+    bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && !tsim_reduces_each_microbatch(z->scenario);
     struct tsim_op *weight =
         gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);
     weight->is_gradient = weight->is_weight_gradient = true;

@@ -260,8 +260,8 @@ static double gathered_less_at_attention(const struct tsim_scenario *sc, int32_t
  * passes, of the one that is being reduced (step/groups/stage_group.c, await_bucket). DeepSpeed's buckets are counted
  * with the flat tensors. */
 static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
-    if (sc->parallelism.zero != 2 || sc->parallelism.data * sc->parallelism.context == 1 ||
-        sc->software->flat_bucket_elements > 0)
+    if (sc->parallelism.zero != 2 || !tsim_reduces_each_microbatch(sc) ||
+        sc->parallelism.data * sc->parallelism.context == 1 || sc->software->flat_bucket_elements > 0)
         return 0;
     bool is_frozen = tsim_is_frozen(sc);
     double one = is_frozen ? tsim_largest_layer(sc, stage, tsim_layer_adapter_parameters)
@@ -494,7 +494,8 @@ static struct tsim_amount gradients(struct tsim_term_recorder *r, const struct t
     const char *name = "memory.gradients_bytes", *source = "training.gradient_precision of the scenario";
     if (sc->training.updates_by_layer)
         return state(r, name, largest_unit(r, sc, stage), tsim_gradient_bytes(sc), source, 0);
-    return state(r, name, sc->parallelism.zero >= 2 ? held->shard : held->all, kept_gradient_bytes(sc), source, 0);
+    return state(r, name, tsim_reduces_each_microbatch(sc) ? held->shard : held->all, kept_gradient_bytes(sc), source,
+                 0);
 }
 
 /* Adds the memory of weight streaming: the weights of the layer in use and of the next, and the gradients of one; the

@@ -936,6 +936,7 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
     struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
     struct data_groups first = groups_at(placement, 0);
     int zero = sc->parallelism.zero;
+    bool reduces_each = tsim_reduces_each_microbatch(sc);
     plan->scenario = sc;
     plan->cluster = cluster;
     plan->input = input;
@@ -958,10 +959,10 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
     bool is_local = sc->parallelism.local_sgd.workers > 0;
     plan->gathers = zero == 1 || zero == 2 || is_local;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters && !is_local;
-    plan->overlaps_reduces =
-        (sc->parallelism.overlap.gradients || zero >= 2) && sc->training.compression.kind != TSIM_ONE_BIT;
-    plan->reduces_every_microbatch = zero >= 2;
-    plan->waits_for_reductions = zero >= 2 && !sc->parallelism.overlap.gradients && plan->has_data_group;
+    plan->overlaps_reduces = (reduces_each || (zero < 2 && sc->parallelism.overlap.gradients)) &&
+                             sc->training.compression.kind != TSIM_ONE_BIT;
+    plan->reduces_every_microbatch = reduces_each;
+    plan->waits_for_reductions = reduces_each && !sc->parallelism.overlap.gradients && plan->has_data_group;
     plan->n_rounds = plan->reduces_every_microbatch ? tsim_schedule_chunk_microbatches(&plan->schedule) : 1;
     if (plan->schedule.schedule == TSIM_SCHEDULE_PIPEDREAM) { /* each micro-batch is a batch */
         plan->overlaps_reduces = plan->reduces_every_microbatch = true;

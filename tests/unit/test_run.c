@@ -52,6 +52,30 @@ START_TEST(blocks_of_data_collectives) {
 }
 END_TEST
 
+/* ZeRO-2 within a pipeline whose gradients are reduced once is ZeRO-1 whose reductions wait for the last backward pass, in
+ * time and in memory. Without a pipeline the software does not matter. */
+START_TEST(gradients_reduced_once) {
+    struct tsim_step_terms terms[2];
+    double peak_bytes[2];
+    for (int pipeline = 1; pipeline <= 2; pipeline++) {
+        for (int i = 0; i < 2; i++) {
+            example_init(&e);
+            e.scenario.parallelism.pipeline = pipeline;
+            e.scenario.training.gradient_precision = TSIM_FP32;
+            e.scenario.parallelism.zero = pipeline == 1 || i == 0 ? 2 : 1;
+            e.scenario.parallelism.overlap.gradients = pipeline == 1 || i == 0;
+            e.software.reduces_once = i == 0;
+            example_finish(&e);
+            run(false);
+            terms[i] = result.step.terms;
+            peak_bytes[i] = result.step.memory.peak_bytes;
+        }
+        ck_assert_double_eq(terms[0].time_s, terms[1].time_s);
+        ck_assert_double_eq(peak_bytes[0], peak_bytes[1]);
+    }
+}
+END_TEST
+
 /* Nothing beside them, kernels before reductions move 8 bytes of a gradient in 16 bits (joined, divided) where buffers
  * are flat, 4 (divided) where they are the gradients themselves; in 32 bits the collective divides those. */
 START_TEST(copies_before_reductions) {
@@ -223,6 +247,7 @@ static Suite *run_suite(void) {
     tcase_add_test(tcase, throughput);
     tcase_add_test(tcase, blocks_of_data_collectives);
     tcase_add_test(tcase, copies_before_reductions);
+    tcase_add_test(tcase, gradients_reduced_once);
     tcase_add_test(tcase, executed_by_hand);
     tcase_add_test(tcase, no_more_than_the_peak);
     tcase_add_test(tcase, recomputation_is_in_hfu_alone);

@@ -25,6 +25,11 @@ bool tsim_is_replicated(const struct tsim_parallelism_spec *p, int64_t data) {
     return data * p->context > 1;
 }
 
+bool tsim_reduces_each_microbatch(const struct tsim_scenario *sc) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    return p->zero == 3 || (p->zero == 2 && !(p->pipeline > 1 && sc->software->reduces_once));
+}
+
 bool tsim_chunks_work(const struct tsim_parallelism_spec *p) {
     return p->virtual_pipeline == 1 || (p->pipeline > 1 && p->schedule == TSIM_SCHEDULE_INTERLEAVED);
 }

@@ -5,7 +5,6 @@
  * (megatron/core/parallel_state.py, order "tp-cp-ep-dp-pp"; torchtitan's mesh; DeepSpeed's
  * PipeModelDataParallelTopology), Megatron with --use-tp-pp-dp-mapping data outermost. If the scenario's order differs,
  * Slurm is told for each rank of the software the node of the simulated rank. */
-#include "config/files/vendor.h"
 #include "import/launches/launch_writer.h"
 
 #include <string.h>
@@ -194,7 +193,7 @@ static void write_config_map(struct tsim_launch_writer *w) {
 void tsim_write_kubernetes(struct tsim_launch_writer *w) {
     const struct tsim_cluster_spec *cluster = &w->scenario->cluster;
     const char *name = tsim_launch_job_name(w);
-    const char *resource = tsim_vendor_find(w->arena, cluster->node->accelerator->vendor).kubernetes_resource;
+    const char *resource = cluster->node->accelerator->kubernetes_resource;
     TSIM_WRITE(w, "# %s, for %s: kubectl apply -f this file, with the image of your own%s.\n", w->scenario->name,
                w->scenario->software->name,
                resource ? "" : ", and for RESOURCE your device plugin's name of the accelerators");

@@ -169,7 +169,7 @@ static void add_data(const struct tsim_explanation *explanation, struct rows *ro
                                .needs_s = fmax(hidden_s, waits_s),
                                .available_s = available_s,
                                .exposed_s = waits_s,
-                               .why = !sc->parallelism.overlap.gradients && sc->parallelism.zero < 2
+                               .why = !sc->parallelism.overlap.gradients && !tsim_reduces_each_microbatch(sc)
                                           ? "reductions wait for the last backward pass; "
                                             "parallelism.overlap.gradients=true would start them bucket by bucket"
                                       : hidden_s > available_s

@@ -1,6 +1,5 @@
 #include "report/terminal/summary.h"
 
-#include "config/files/vendor.h"
 #include "model/model.h"
 #include "report/terminal/summary_screen.h"
 #include "results/measured.h"
@@ -182,13 +181,13 @@ static const char *interval(struct tsim_screen *screen, const struct tsim_uncert
                              tsim_screen_human(screen, u->step_time_high_s, TSIM_TIME_S), u->basis);
 }
 
-static const char *unit_of(struct tsim_screen *screen, const struct tsim_result *result) {
-    return tsim_vendor_find(&screen->arena, result->scenario->cluster.node->accelerator->vendor).device;
+static const char *device_of(const struct tsim_result *result) {
+    return tsim_device_word(result->scenario->cluster.node->accelerator);
 }
 
 static void print_speed(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
-    const char *unit = unit_of(screen, result);
+    const char *unit = device_of(result);
     const struct tsim_throughput *t = &result->step.throughput;
     fputc('\n', screen->out);
     tsim_screen_line(screen, "step time", "%s%s", tsim_screen_human(screen, result->step.terms.time_s, TSIM_TIME_S),
@@ -279,7 +278,7 @@ static void print_power(struct tsim_screen *screen, const struct tsim_result *re
     tsim_screen_line(screen, "power", "%s at the nodes (%s per %s), %s a step",
                      tsim_screen_human(screen, result->step.mean_power_w, TSIM_WATTS),
                      tsim_screen_human(screen, result->step.mean_power_w / n_accelerators, TSIM_WATTS),
-                     unit_of(screen, result), tsim_screen_human(screen, result->step.energy_j, TSIM_JOULES));
+                     device_of(result), tsim_screen_human(screen, result->step.energy_j, TSIM_JOULES));
 }
 
 /* Prints how lucky this seed is, and what other draws of slow accelerators take. */

@@ -52,7 +52,7 @@ static struct key key_of(const struct tsim_scenario *sc, const struct tsim_place
                         .overlap_expert = p->overlap.expert,
                         .overlap_tensor = p->overlap.tensor,
                         .overlap_tensor_backward = p->overlap.tensor_backward,
-                        .reduces_at_once = p->zero >= 2,
+                        .reduces_at_once = tsim_reduces_each_microbatch(sc),
                         .accumulated_microbatches =
                             accumulated_frac > 0 && accumulated_frac < 1 ? sc->n_microbatches : 0};
 }

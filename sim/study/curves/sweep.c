@@ -1,7 +1,6 @@
 #include "study/curves/sweep.h"
 
 #include "base/version.h"
-#include "config/files/vendor.h"
 #include "model/model.h"
 #include "results/format.h"
 #include "run/run.h"
@@ -627,17 +626,15 @@ struct tsim_sweep_traits tsim_sweep_traits(struct tsim_arena *arena, const struc
     struct tsim_diags diags;
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
-    const char *vendor = NULL;
-    struct tsim_sweep_traits traits = {false, false, NULL};
+    struct tsim_sweep_traits traits = {false, false, "accelerator"};
     tsim_arena_init(&own);
     tsim_diags_init(&diags);
     if (tsim_scenario_reopen(&own, sweep->source, &source, &diags) == TSIM_OK &&
         tsim_scenario_load_job(&own, &source, sweep->overrides, sweep->n_overrides, &scenario, &diags) == TSIM_OK) {
         traits.is_of_samples = tsim_model_is_of_samples(scenario->model);
         traits.has_rounds = tsim_has_rounds(scenario);
-        vendor = scenario->cluster.node->accelerator->vendor;
+        traits.device = tsim_arena_strdup(arena, tsim_device_word(scenario->cluster.node->accelerator));
     }
-    traits.device = tsim_vendor_find(arena, vendor).device;
     tsim_diags_release(&diags);
     tsim_arena_release(&own);
     return traits;
