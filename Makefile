@@ -84,8 +84,9 @@ $(FLAGS): FORCE
 .PHONY: FORCE
 FORCE:
 
-build/tsim: $(BUILD)/tsim
-	@cp -f $< $@.new && mv -f $@.new $@
+# The program of the variant that is built now, even if another was built since.
+build/tsim: $(BUILD)/tsim FORCE
+	@cmp -s $< $@ || { cp -f $< $@.new && mv -f $@.new $@; }
 
 $(BUILD)/tsim: $(MAIN_OBJECT) $(LIB_OBJECTS)
 	@echo "link  $@"
