@@ -111,7 +111,7 @@ if [ -n "$found" ]; then
     echo "$found"
     exit 1
 fi
-# A run that was measured is what its software can do.
+# The software of a measured run can do what the run did.
 # shellcheck disable=SC2046 # the list is of files
 checked=$("$1" check scenarios/*.yaml scenarios/campaigns/*.yaml scenarios/time-to-train/*.yaml $(printf '%s\n' scenarios/{published,compared}/*.yaml |
     awk -v every="$([ "${2:-}" = long ] && echo 1 || echo 6)" 'NR % every == 0') 2>&1)

@@ -442,6 +442,34 @@ static bool has_windows(const struct check *c) {
     return window > 0 && window < c->sc->training.sequence_length;
 }
 
+/* The sequences of these layers are not cut over context ranks, and tensor ranks divide what they work on. */
+static void check_mixers(const struct check *c) {
+    const struct tsim_model *m = c->sc->model;
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct {
+        const char *layers;
+        int64_t is_there, n; /* n: what tensor ranks divide */
+        const char *divided, *key;
+    } MIXERS[] = {{"Mamba-1", m->mamba1.width, m->mamba1.width, "channels", "mamba1.width"},
+                  {"Mamba", m->mamba.heads, m->mamba.heads, "heads", "mamba.heads"},
+                  {"sparse", m->index.heads, 0, "", ""},
+                  {"gated-delta", m->delta.value_heads, m->delta.key_heads, "key heads", "delta.key_heads"},
+                  {"lightning", m->lightning.heads, m->lightning.heads, "heads", "lightning.heads"}};
+    for (size_t i = 0; i < sizeof MIXERS / sizeof MIXERS[0]; i++) {
+        if (MIXERS[i].is_there == 0)
+            continue;
+        if (p->context > 1)
+            refuse(c, "parallelism.context",
+                   tsim_arena_printf(c->reader->arena, "%s layers whose sequences are cut over context ranks",
+                                     MIXERS[i].layers),
+                   "context: 1");
+        if (MIXERS[i].n % p->tensor != 0)
+            tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld %s of %s layers",
+                                num(p->tensor), num(MIXERS[i].n), MIXERS[i].divided, MIXERS[i].layers),
+                           "a divisor of %s", MIXERS[i].key);
+    }
+}
+
 static void check_sequence(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t s = c->sc->training.sequence_length;
@@ -456,35 +484,7 @@ static void check_sequence(const struct check *c) {
                        "leave it out: batches are counted in images");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
         check_context_heads(c);
-    if (p->context > 1 && c->sc->model->mamba1.width > 0)
-        refuse(c, "parallelism.context", "Mamba-1 layers whose sequences are cut over context ranks", "context: 1");
-    if (c->sc->model->mamba1.width % p->tensor != 0)
-        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld channels of Mamba-1 layers",
-                            num(p->tensor), num(c->sc->model->mamba1.width)),
-                       "a divisor of mamba1.width");
-    const struct tsim_mamba *mamba = &c->sc->model->mamba;
-    if (p->context > 1 && mamba->heads > 0)
-        refuse(c, "parallelism.context", "Mamba layers whose sequences are cut over context ranks", "context: 1");
-    if (mamba->heads % p->tensor != 0)
-        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of Mamba layers",
-                            num(p->tensor), num(mamba->heads)),
-                       "a divisor of mamba.heads");
-    if (p->context > 1 && c->sc->model->index.heads > 0)
-        refuse(c, "parallelism.context", "sparse layers whose sequences are cut over context ranks", "context: 1");
-    const struct tsim_delta *delta = &c->sc->model->delta;
-    if (p->context > 1 && delta->value_heads > 0)
-        refuse(c, "parallelism.context", "gated-delta layers whose sequences are cut over context ranks", "context: 1");
-    if (delta->value_heads > 0 && delta->key_heads % p->tensor != 0)
-        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld key heads of gated-delta layers",
-                            num(p->tensor), num(delta->key_heads)),
-                       "a divisor of delta.key_heads");
-    const struct tsim_lightning *lightning = &c->sc->model->lightning;
-    if (p->context > 1 && lightning->heads > 0)
-        refuse(c, "parallelism.context", "lightning layers whose sequences are cut over context ranks", "context: 1");
-    if (lightning->heads % p->tensor != 0)
-        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of lightning layers",
-                            num(p->tensor), num(lightning->heads)),
-                       "a divisor of lightning.heads");
+    check_mixers(c);
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_RING && has_windows(c))
         tsim_diag_hint(fail(c, "parallelism.context_exchange",
                             "the ring exchange cannot carry windows of attention, which %.40s has", c->sc->model->name),

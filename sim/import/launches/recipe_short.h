@@ -31,7 +31,7 @@ static inline void add_as(struct tsim_recipe *r, const struct tsim_setting *s, c
         tsim_recipe_add(r, s->name, key, s->value);
 }
 
-/* Adds settings under other keys, {theirs, ours}; where `keeps`, not beside one that has the other key. */
+/* Adds settings under other keys, {theirs, ours}; with `keeps`, only if none has the other key yet. */
 static inline void add_renamed(struct tsim_recipe *r, const char *const (*names)[2], size_t n, bool keeps) {
     for (size_t i = 0; i < n; i++)
         if (!keeps || !tsim_recipe_find(r, names[i][1]))

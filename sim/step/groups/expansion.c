@@ -189,8 +189,8 @@ static void cross_groups(const struct tsim_step_links *step_links, struct tsim_a
                          const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, unsigned axes,
                          int whose) {
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
-    const struct tsim_stage_plan *of =
-        NULL; /* the request is the stage's, and groups of a stage mostly come in a row */
+    /* The request is the stage's, and groups of a stage mostly follow one another. */
+    const struct tsim_stage_plan *of = NULL;
     struct tsim_collective_request request = {.bytes = 0};
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
         if (!tsim_placement_leads(placement, rank, axes))

@@ -13,7 +13,7 @@
 /* Sizes before anything is known. The run's counts as much as so many runs. */
 static const double FIRST_SIZE = 0.05, FIRST_RUN_SIZE = 0.04, RUN_WEIGHT = 4;
 
-/* Degrees of freedom of a run's own error. */
+/* A run's own error has so many degrees of freedom. With 2 and with 8 about as many blind runs are inside. */
 static const double FREEDOM = 4;
 
 /* The common variance counts as much as so many sources on a machine, and so many runs in a cell. */

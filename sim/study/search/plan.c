@@ -253,7 +253,7 @@ static bool is_interrupted(const struct search *search) {
 
 /* Returns whether simulations shall end. After an interrupt those whose results are shown have some more time. */
 static bool stops(void *context) {
-    enum { GRACE_MS = 8000 };
+    enum { GRACE_MS = 8000 }; /* a judgement: how long one waits for a result after Ctrl-C */
     struct search *search = context;
     if (search->heeds || !search->options->heeds_interrupt || !tsim_is_interrupted())
         return is_interrupted(search);
