@@ -329,21 +329,24 @@ START_TEST(heads_by_class) {
 END_TEST
 
 /* A window counts if it is shorter than the longest sequence and some layers have it: a word for each layer, or as
- * the keys of a family say. A Qwen's first max_window_layers have none. */
+ * the keys of a family say. A Qwen's first max_window_layers have none. The code of a Llama has no windows. */
 START_TEST(windows) {
     static const struct {
         const char *type, *keys;
         int64_t window;
         const char *layers; /* w or a for each of 8 */
     } CASES[] = {
-        {"llama", "\"sliding_window\": 4096, \"max_position_embeddings\": 32768", 4096, "wwwwwwww"},
-        {"llama", "\"sliding_window\": 4096", 4096, "wwwwwwww"},
-        {"llama", "\"sliding_window\": 4096, \"max_position_embeddings\": 4096", 0, "aaaaaaaa"},
-        {"llama", "\"sliding_window\": null, \"max_position_embeddings\": 32768", 0, "aaaaaaaa"},
-        {"llama", "\"sliding_window\": 4096, \"use_sliding_window\": false", 0, "aaaaaaaa"},
-        {"llama", "\"sliding_window\": 4096, \"layer_types\": [\"full_attention\"]", 0, "aaaaaaaa"},
-        {"llama", "\"sliding_window\": 64, \"layer_types\": [\"full_attention\", \"sliding_attention\"]", 64,
+        {"mistral", "\"sliding_window\": 4096, \"max_position_embeddings\": 32768", 4096, "wwwwwwww"},
+        {"mistral", "\"sliding_window\": 4096", 4096, "wwwwwwww"},
+        {"mistral", "\"sliding_window\": 4096, \"max_position_embeddings\": 4096", 0, "aaaaaaaa"},
+        {"mistral", "\"sliding_window\": null, \"max_position_embeddings\": 32768", 0, "aaaaaaaa"},
+        {"mistral", "\"sliding_window\": 4096, \"use_sliding_window\": false", 0, "aaaaaaaa"},
+        {"mistral", "\"sliding_window\": 4096, \"layer_types\": [\"full_attention\"]", 0, "aaaaaaaa"},
+        {"mistral", "\"sliding_window\": 64, \"layer_types\": [\"full_attention\", \"sliding_attention\"]", 64,
          "awaaaaaa"},
+        {"llama", "\"sliding_window\": 64", 0, "aaaaaaaa"},
+        {"granite", "\"sliding_window\": 64, \"layer_types\": [\"sliding_attention\"]", 0, "aaaaaaaa"},
+        {"cwm", "\"sliding_window\": 64", 64, "wwwwwwww"},
         {"gemma2", "\"sliding_window\": 64", 64, "wawawawa"},
         {"gemma3_text", "\"sliding_window\": 64", 64, "wwwwwaww"},
         {"gemma3_text", "\"sliding_window\": 64, \"sliding_window_pattern\": 3", 64, "wwawwaww"},

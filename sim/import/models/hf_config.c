@@ -336,7 +336,8 @@ static void read_layers(struct tsim_hf_reading *r) {
     const char *key = m->window_chunks ? "attention_chunk_size" : "sliding_window";
     const struct tsim_value *types = tsim_hf_find(r, "layer_types");
     int64_t tokens = tsim_hf_number(r, key, 0, 1000000000, 0);
-    bool is_on = tsim_hf_flag(r, "use_sliding_window", true), has_any = false;
+    bool is_whole = r->family->whole && !r->is_approximate && tsim_hf_has_type(r->family->whole, r->type),
+         is_on = tsim_hf_flag(r, "use_sliding_window", true) && !is_whole, has_any = false;
     enum tsim_mixing *kinds = TSIM_NEW_ARRAY(r->arena, (size_t)m->layers, enum tsim_mixing);
     if (types && types->kind == TSIM_VALUE_SEQUENCE)
         read_layer_types(r, types, kinds);
@@ -353,6 +354,12 @@ static void read_layers(struct tsim_hf_reading *r) {
     if (tokens == 0 || !has_any || !is_on || tsim_import_ignores(r->input, key) ||
         tsim_hf_number(r, "max_position_embeddings", 1, 1000000000, INT64_MAX) <= tokens) {
         m->window_chunks = false;
+        if (tokens > 0 && is_whole)
+            tsim_hf_note(r,
+                         tsim_arena_printf(r->arena,
+                                           "sliding_window: transformers' code of '%s' has no windows, so its layers "
+                                           "attend to all tokens.",
+                                           r->type));
         return;
     }
     m->attention_window = tokens;

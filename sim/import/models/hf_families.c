@@ -1152,7 +1152,11 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .ffn_is_optional = true,
      .tied = true,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true, .bias = true}},
-    {.types = "llama|granite|helium|code_llama|cwm", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.types = "llama|granite|helium|code_llama|cwm",
+     .whole = "llama|granite|helium|code_llama", /* LlamaAttention, on which those of the others stand */
+     GROUPED_NAMES,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_llama},
     {.types = "mistral|ministral|ministral3", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}},
     {.types = "mixtral", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_mixtral},
     {.types = "qwen2|qwen2_vl|qwen2_vl_text|qwen2_5_vl|qwen2_5_vl_text|mimo",
@@ -1520,6 +1524,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .fixed = {LLAMA_LIKE},
      .finish = finish_ernie},
     {.types = "arcee",
+     .whole = "arcee", /* ArceeForCausalLM is LlamaForCausalLM with another feed-forward block */
      GROUPED_NAMES,
      .fixed = {.norm = TSIM_NORM_RMSNORM,
                .position = TSIM_POSITION_ROPE,

@@ -21,6 +21,7 @@ struct tsim_hf_family {
     bool tied;            /* default of tie_word_embeddings */
     int64_t head_dim;     /* default; 0: hidden / heads */
     int64_t period;       /* every period-th layer has no window, if no key says which; 0: all have one */
+    const char *whole;    /* those of the types whose code has no windows, whatever sliding_window says; or NULL */
     struct tsim_model fixed;
     void (*finish)(struct tsim_hf_reading *r);
 };
