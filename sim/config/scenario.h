@@ -182,6 +182,8 @@ enum tsim_adapter_target { /* products with weights; products that are joined ma
                            TSIM_TARGET_GATE,
                            TSIM_TARGET_UP,
                            TSIM_TARGET_DOWN,
+                           TSIM_TARGET_RECURRENCE_IN, /* the products before and behind a recurrence (recurrent.h) */
+                           TSIM_TARGET_RECURRENCE_OUT,
                            TSIM_N_TARGETS
 };
 enum tsim_base_precision { TSIM_BASE_AS_TRAINING, TSIM_BASE_INT8, TSIM_BASE_NF4 };
@@ -606,6 +608,9 @@ double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 /* Returns the set of parts that selective recomputation executes again; 0 unless it is selective. If the scenario names
  * no parts, they are the software's: attention's core, or operators in models whose operators can be told apart. */
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
+/* Returns the products that a transformer's layers have, of those that adapters may stand beside: a set of 1 << enum
+ * tsim_adapter_target. */
+unsigned tsim_adapter_targets(const struct tsim_model *model);
 /* Returns whether selective recomputation differs from none, given that flash attention does not keep its core's
  * results anyway. */
 bool tsim_selective_differs(const struct tsim_scenario *scenario);

@@ -46,18 +46,30 @@ struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *z, enum tsim_l
     return of;
 }
 
+struct tsim_adapters tsim_adapters_of_recurrence(const struct tsim_op_shape *z, enum tsim_adapter_target target,
+                                                 double width) {
+    bool is_in = target == TSIM_TARGET_RECURRENCE_IN;
+    struct tsim_adapters of = {.k = is_in ? z->h : width, .is_column_parallel = is_in};
+    add_adapter(&of, tsim_is_frozen(z->scenario) && has_target(z, target), is_in ? width : z->h);
+    return of;
+}
+
 static double rank_of(const struct tsim_op_shape *z) {
     return (double)z->scenario->training.adapter.rank;
 }
 
 /* Returns an adapter's parameters on this rank. If the product's columns are divided, n is this rank's and r is cut; if
  * its rows are, k is this rank's and n is cut. Either way a tensor rank has its part of both matrices. */
-double tsim_adapters_parameters(const struct tsim_op_shape *z, enum tsim_layer_product product) {
-    struct tsim_adapters of = tsim_adapters_of(z, product);
+double tsim_adapters_parameters(const struct tsim_op_shape *z, struct tsim_adapters of) {
     double parameters = 0, r = rank_of(z);
     for (int32_t i = 0; i < of.count; i++)
         parameters += of.is_column_parallel ? r / z->tp * of.k + r * of.n[i] : r * of.k + r * of.n[i] / z->tp;
     return parameters;
+}
+
+double tsim_attention_adapter_parameters(const struct tsim_op_shape *z) {
+    return tsim_adapters_parameters(z, tsim_adapters_of(z, TSIM_PRODUCT_QKV)) +
+           tsim_adapters_parameters(z, tsim_adapters_of(z, TSIM_PRODUCT_OUT));
 }
 
 bool tsim_base_is_quantized(const struct tsim_scenario *sc) {
@@ -142,9 +154,7 @@ static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, b
                           TSIM_EXPOSED);
 }
 
-void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
-                              enum tsim_layer_product product) {
-    struct tsim_adapters of = tsim_adapters_of(z, product);
+void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, struct tsim_adapters of) {
     double e = z->element_bytes, r = rank_of(z);
     enum tsim_precision precision = z->attention_precision;
     for (int32_t i = 0; i < of.count; i++) {
@@ -163,9 +173,7 @@ static struct tsim_op *gradient(struct tsim_op *op, bool of_weight) {
     return op;
 }
 
-void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
-                               enum tsim_layer_product product) {
-    struct tsim_adapters of = tsim_adapters_of(z, product);
+void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, struct tsim_adapters of) {
     double e = z->element_bytes, r = rank_of(z);
     enum tsim_precision precision = z->attention_precision;
     for (int32_t i = 0; i < of.count; i++) {
@@ -187,15 +195,13 @@ bool tsim_quantized_keep_inputs(const struct tsim_scenario *sc) {
     return tsim_base_is_quantized(sc) && sc->software->quantized_keep_inputs;
 }
 
-bool tsim_keeps_input(const struct tsim_op_shape *z, enum tsim_layer_product product) {
-    return !tsim_is_frozen(z->scenario) || tsim_quantized_keep_inputs(z->scenario) ||
-           (tsim_adapters_of(z, product).count > 0 && !drops_input(z));
+bool tsim_keeps_input(const struct tsim_op_shape *z, struct tsim_adapters of) {
+    return !tsim_is_frozen(z->scenario) || tsim_quantized_keep_inputs(z->scenario) || (of.count > 0 && !drops_input(z));
 }
 
 /* Returns the bytes that adapters keep of a product: A x of all of the rank; if x is dropped out, the result of that
  * and its mask; if the result is dropped out, only the mask. */
-double tsim_adapters_kept_bytes(const struct tsim_op_shape *z, enum tsim_layer_product product) {
-    struct tsim_adapters of = tsim_adapters_of(z, product);
+double tsim_adapters_kept_bytes(const struct tsim_op_shape *z, struct tsim_adapters of) {
     double bytes = of.count * rank_of(z) * z->element_bytes + dropped_inputs(z, &of) * of.k * (z->element_bytes + 1);
     for (int32_t i = 0; i < of.count; i++)
         bytes += drops_result(z) ? of.n[i] : 0;

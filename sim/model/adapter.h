@@ -41,8 +41,13 @@ struct tsim_adapters {
     bool is_column_parallel;
 };
 struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *shape, enum tsim_layer_product product);
-double tsim_adapters_parameters(const struct tsim_op_shape *shape, enum tsim_layer_product product); /* on this rank */
+/* Returns those of a recurrent mixer's first product, which gives `width` columns on this rank, or of its second, which
+ * takes them (TSIM_TARGET_RECURRENCE_IN, _OUT). */
+struct tsim_adapters tsim_adapters_of_recurrence(const struct tsim_op_shape *shape, enum tsim_adapter_target target,
+                                                 double width);
+double tsim_adapters_parameters(const struct tsim_op_shape *shape, struct tsim_adapters of); /* on this rank */
 
+double tsim_attention_adapter_parameters(const struct tsim_op_shape *shape);
 /* These return the trained parameters of a layer on one tensor rank, and of the whole model. */
 double tsim_layer_adapter_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_model_adapter_parameters(const struct tsim_scenario *scenario);
@@ -57,10 +62,8 @@ struct tsim_op_list;
 
 /* These add an adapter's kernels behind a product in the forward pass, and before its gradients in the backward
  * pass. */
-void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
-                              enum tsim_layer_product product);
-void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
-                               enum tsim_layer_product product);
+void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape, struct tsim_adapters of);
+void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape, struct tsim_adapters of);
 /* Adds the kernels that restore a quantized frozen weight of so many elements before its product, forward or
  * backward. */
 void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
@@ -73,9 +76,9 @@ void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shap
  * (quantized_keep_inputs). The second returns whether a product's input is kept: a frozen weight does not need it; an
  * adapter does, unless it keeps its input after dropout instead. */
 bool tsim_quantized_keep_inputs(const struct tsim_scenario *scenario);
-bool tsim_keeps_input(const struct tsim_op_shape *shape, enum tsim_layer_product product);
+bool tsim_keeps_input(const struct tsim_op_shape *shape, struct tsim_adapters of);
 /* Returns the bytes that the adapters of a product keep of a micro-batch, beside the product's input. */
-double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, enum tsim_layer_product product);
+double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, struct tsim_adapters of);
 /* Returns the bytes of a micro-batch that a layer's quantized products still keep when its backward pass is over, as
  * long as its graph lives. They are their inputs, which they do not hand to PyTorch to free. */
 double tsim_left_inputs_bytes(const struct tsim_scenario *scenario, enum tsim_part part);

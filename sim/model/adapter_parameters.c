@@ -1,15 +1,19 @@
 /* The trained parameters of layers whose model is frozen. */
 #include "model/adapter.h"
 #include "model/model.h"
+#include "model/operator_builders.h"
 
 /* In layers with experts a feed-forward block's products are those of the experts, which adapters leave out. */
 double tsim_layer_adapter_parameters(const struct tsim_scenario *sc, enum tsim_part part) {
+    const struct tsim_layer_kind *kind = tsim_layer_kind(part);
     struct tsim_op_shape z = tsim_layer_shape(sc, part);
     if (tsim_layer_is_frozen(sc, part)) /* a tower has none */
         return 0;
-    double parameters = tsim_adapters_parameters(&z, TSIM_PRODUCT_QKV) + tsim_adapters_parameters(&z, TSIM_PRODUCT_OUT);
-    if (!tsim_layer_has_experts(part))
-        parameters += tsim_adapters_parameters(&z, TSIM_PRODUCT_UP) + tsim_adapters_parameters(&z, TSIM_PRODUCT_DOWN);
+    double parameters = kind->mixer && kind->mixer->adapter_parameters ? kind->mixer->adapter_parameters(&z)
+                                                                       : tsim_attention_adapter_parameters(&z);
+    if (kind->whole || kind->feed_forward == &tsim_dense_feed_forward)
+        parameters += tsim_adapters_parameters(&z, tsim_adapters_of(&z, TSIM_PRODUCT_UP)) +
+                      tsim_adapters_parameters(&z, tsim_adapters_of(&z, TSIM_PRODUCT_DOWN));
     return parameters;
 }
 

@@ -17,7 +17,7 @@ void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     if (z->model->gated_mlp)
         first_product->joined[0] = first_product->joined[1] = z->f;
     bool has_adapters = tsim_adapters_of(z, TSIM_PRODUCT_UP).count > 0;
-    tsim_op_adapters_forward(list, z, TSIM_PRODUCT_UP);
+    tsim_op_adapters_forward(list, z, tsim_adapters_of(z, TSIM_PRODUCT_UP));
     if (activates_in_product(z) && !has_adapters) {
         first_product->bytes += z->t * z->f * (scales_are_known(z) ? le : e);
     } else {
@@ -29,7 +29,7 @@ void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *
         cast_activation(list, z, "cast, activation", z->t * z->f);
     tsim_op_dequantize(list, z, z->h * z->f);
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e)->product = TSIM_PRODUCT_DOWN;
-    tsim_op_adapters_forward(list, z, TSIM_PRODUCT_DOWN);
+    tsim_op_adapters_forward(list, z, tsim_adapters_of(z, TSIM_PRODUCT_DOWN));
     tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
     mark_part(list, first, TSIM_RECOMPUTE_FFN);
 }

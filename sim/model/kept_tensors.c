@@ -20,7 +20,7 @@ double tsim_inner_kept_bytes(const struct tsim_op_shape *z, unsigned parts) {
         return up * input;
     /* Written out, the product of the two keeps the activated one as well. */
     double activated = tsim_op_activation_kernels(z, false) > 1 ? z->element_bytes : 0;
-    return up * input + activated + (tsim_keeps_input(z, TSIM_PRODUCT_DOWN) ? z->linear_bytes : 0);
+    return up * input + activated + (tsim_keeps_input(z, tsim_adapters_of(z, TSIM_PRODUCT_DOWN)) ? z->linear_bytes : 0);
 }
 
 void tsim_keep_ffn(const struct tsim_op_shape *z, const char *name, double width, unsigned parts,
@@ -28,7 +28,8 @@ void tsim_keep_ffn(const struct tsim_op_shape *z, const char *name, double width
     if (!(parts & TSIM_RECOMPUTE_FFN))
         tsim_keep(kept, name, z->t * width * tsim_inner_kept_bytes(z, parts));
     tsim_keep(kept, "feed-forward: adapters",
-              tsim_adapters_kept_bytes(z, TSIM_PRODUCT_UP) + tsim_adapters_kept_bytes(z, TSIM_PRODUCT_DOWN));
+              tsim_adapters_kept_bytes(z, tsim_adapters_of(z, TSIM_PRODUCT_UP)) +
+                  tsim_adapters_kept_bytes(z, tsim_adapters_of(z, TSIM_PRODUCT_DOWN)));
 }
 
 static double latent_width(const struct tsim_model *m) {
@@ -36,7 +37,9 @@ static double latent_width(const struct tsim_model *m) {
 }
 
 static double kept_inputs_frac(const struct tsim_op_shape *z) {
-    return (tsim_keeps_input(z, TSIM_PRODUCT_QKV) + tsim_keeps_input(z, TSIM_PRODUCT_UP)) / 2.0;
+    return (tsim_keeps_input(z, tsim_adapters_of(z, TSIM_PRODUCT_QKV)) +
+            tsim_keeps_input(z, tsim_adapters_of(z, TSIM_PRODUCT_UP))) /
+           2.0;
 }
 
 /* Returns the bytes that a norm keeps of an element of its input: for an RMS norm in fp32 that copy, and if it is
@@ -82,7 +85,8 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
         tsim_keep(kept, "queries, keys: inputs of norms", z->t * (z->query + z->key) * norm_input_bytes(z));
     tsim_keep(kept, "gate of attention, and its result", z->t * 2 * z->gate * e);
     tsim_keep(kept, "attention: adapters",
-              tsim_adapters_kept_bytes(z, TSIM_PRODUCT_QKV) + tsim_adapters_kept_bytes(z, TSIM_PRODUCT_OUT));
+              tsim_adapters_kept_bytes(z, tsim_adapters_of(z, TSIM_PRODUCT_QKV)) +
+                  tsim_adapters_kept_bytes(z, tsim_adapters_of(z, TSIM_PRODUCT_OUT)));
     if (!(parts & TSIM_RECOMPUTE_ATTENTION && (parts & TSIM_RECOMPUTE_OUTPUT || z->software->recomputes_inputs)))
         tsim_keep(kept, "result of attention", z->t * z->q * (attention_bytes(z) + (linear < e ? linear : 0)));
 }

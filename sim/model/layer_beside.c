@@ -30,7 +30,9 @@ static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
 static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     struct tsim_recurrent x = tsim_mamba_of(z->model, z->tp);
     tsim_keep_attention(z, parts, kept);
+    struct tsim_recurrent_adapters of = tsim_recurrent_adapters(z, x.columns, x.result);
     tsim_recurrent_inner_keep(z, &x, kept);
+    tsim_keep(kept, "recurrence: adapters", tsim_adapters_kept_bytes(z, of.in) + tsim_adapters_kept_bytes(z, of.out));
 }
 
 static double waiting(const struct tsim_op_shape *z) {
@@ -58,6 +60,10 @@ static void add_matrices(const struct tsim_model *m, double times, struct tsim_m
     tsim_mamba_mixer.add_matrices(m, times, matrices);
 }
 
+static double adapter_parameters(const struct tsim_op_shape *z) {
+    return tsim_attention_adapter_parameters(z) + tsim_mamba_mixer.adapter_parameters(z);
+}
+
 static double state_bytes(const struct tsim_op_shape *z) {
     return z->tk * tsim_cached_width(z) * z->element_bytes + tsim_mamba_mixer.state_bytes(z);
 }
@@ -72,4 +78,5 @@ const struct tsim_mixer tsim_beside_mixer = {.fit = fit,
                                              .count = count,
                                              .core_flops = core_flops,
                                              .add_matrices = add_matrices,
+                                             .adapter_parameters = adapter_parameters,
                                              .state_bytes = state_bytes};

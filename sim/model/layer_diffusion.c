@@ -220,14 +220,14 @@ static void stream_to_core(struct tsim_op_list *list, const struct tsim_op_shape
     tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
     gemm(list, name, z->linear_precision, z->t, z->query + z->key + z->value, z->h, z->linear_bytes, z->element_bytes);
     if (!is_text)
-        tsim_op_adapters_forward(list, z, TSIM_PRODUCT_QKV);
+        tsim_op_adapters_forward(list, z, tsim_adapters_of(z, TSIM_PRODUCT_QKV));
 }
 
 static void stream_from_core(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, bool is_text) {
     cast(list, z, "cast", z->t * z->q);
     gemm(list, name, z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes);
     if (!is_text)
-        tsim_op_adapters_forward(list, z, TSIM_PRODUCT_OUT);
+        tsim_op_adapters_forward(list, z, tsim_adapters_of(z, TSIM_PRODUCT_OUT));
     tsim_op_reduce_output(list, z, "tensor: reduce, attention");
     scale_forward(list, z, "modulation, gate 1");
     tsim_op_residual_forward(list, z, "residual 1", true);

@@ -114,7 +114,7 @@ static void add_no_matrices(const struct tsim_model *m, double times, struct tsi
 /* A feed-forward block alone keeps the inputs of its norm and of its first product; otherwise the mixers do. */
 static void keep_inputs(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     tsim_keep(kept, "inputs of the norms", z->ts * z->h * z->element_bytes);
-    if (!(parts & TSIM_RECOMPUTE_NORMS))
+    if (!(parts & TSIM_RECOMPUTE_NORMS) && tsim_keeps_input(z, tsim_adapters_of(z, TSIM_PRODUCT_UP)))
         tsim_keep(kept, "inputs of the blocks", z->ts * z->h * z->linear_bytes);
     tsim_keep(kept, "masks of dropout", z->ts * z->h * z->mask_bytes);
 }
@@ -127,6 +127,7 @@ const struct tsim_mixer tsim_no_mixer = {.forward = execute_nothing,
                                          .count = count_nothing,
                                          .core_flops = no_core_flops,
                                          .add_matrices = add_no_matrices,
+                                         .adapter_parameters = nothing,
                                          .state_bytes = nothing};
 
 const struct tsim_feed_forward tsim_no_feed_forward = {.forward = execute_nothing,

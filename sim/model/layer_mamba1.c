@@ -39,7 +39,10 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
     tsim_op_norm_before_linear(list, z, "norm 1");
     tsim_op_gather_input(list, z, "tensor: gather, Mamba", z->h);
+    struct tsim_recurrent_adapters of = tsim_recurrent_adapters(z, 2 * x.d, x.d);
+    tsim_op_dequantize(list, z, 2 * x.d * z->h);
     gemm(list, "Mamba in", z->linear_precision, z->t, 2 * x.d, z->h, le, e);
+    tsim_op_adapters_forward(list, z, of.in);
     elementwise(list, "Mamba convolution", z->t * x.d, 2 * e, 1);
     gemm(list, "Mamba vectors", z->attention_precision, z->t, vectors(&x), x.d, e, e);
     if (z->tp > 1)
@@ -51,7 +54,9 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     elementwise(list, "Mamba scan", z->t * x.d, 4 * e, 1)->bytes +=
         z->t * 2 * x.n * e + (z->scenario->cached_tokens > 0 ? 2 * state_bytes(z) : 0);
     cast(list, z, "cast", z->t * x.d);
+    tsim_op_dequantize(list, z, z->h * x.d);
     gemm(list, "Mamba out", z->linear_precision, z->t, z->h, x.d, le, e);
+    tsim_op_adapters_forward(list, z, of.out);
     tsim_op_reduce_output(list, z, "tensor: reduce, Mamba");
     tsim_op_norm_behind_forward(list, z, "norm 1, behind");
     tsim_op_residual_forward(list, z, "residual 1", !z->is_alone);
@@ -61,6 +66,7 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
 static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct scan x = scan_of(z->model, z->tp);
     double e = z->element_bytes;
+    struct tsim_recurrent_adapters of = tsim_recurrent_adapters(z, 2 * x.d, x.d);
     tsim_op_residual_backward(list, z, "residual 1");
     tsim_op_norm_behind_backward(list, z, "norm 1, behind");
     tsim_op_linear_backward(list, z,
@@ -68,7 +74,9 @@ static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
                                                      .weight = "Mamba out, weight",
                                                      .gather = "tensor: gather, Mamba",
                                                      .n = z->h,
-                                                     .k = x.d});
+                                                     .k = x.d,
+                                                     .has_adapters = of.out.count > 0});
+    tsim_op_adapters_backward(list, z, of.out);
     elementwise(list, "Mamba scan", z->t * x.d, 8 * e, 1)->bytes += z->t * 4 * x.n * e;
     tsim_op_unshared_backward(list, z, "Mamba steps, input", "Mamba steps, weight", z->t, x.d, x.r);
     if (z->model->mamba1.norms)
@@ -85,25 +93,30 @@ static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
                                                      .reduce = "tensor: reduce, Mamba",
                                                      .n = 2 * x.d,
                                                      .k = z->h,
+                                                     .has_adapters = of.in.count > 0,
                                                      .is_column_parallel = true});
+    tsim_op_adapters_backward(list, z, of.in);
     tsim_op_norm_backward(list, z, "norm 1");
 }
 
 /* Keeps the input before and after the convolution, gate, steps, vectors and the result. States are computed again. */
 static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     struct scan x = scan_of(z->model, z->tp);
-    double e = z->element_bytes, blocks = z->is_alone ? 1 : 2;
-    tsim_keep(kept, "inputs of the norms", z->ts * blocks * z->h * e);
-    if (!(parts & TSIM_RECOMPUTE_NORMS))
-        tsim_keep(kept, "inputs of the blocks", z->ts * blocks * z->h * z->linear_bytes);
-    tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);
+    double e = z->element_bytes;
+    struct tsim_recurrent_adapters of = tsim_recurrent_adapters(z, 2 * x.d, x.d);
+    tsim_recurrent_keep_inputs(z, parts, of, kept);
     tsim_keep(kept, "Mamba: input, gate, steps, vectors", z->t * (4 * x.d + vectors(&x)) * e);
-    tsim_keep(kept, "Mamba: result", z->t * x.d * z->linear_bytes);
+    tsim_keep(kept, "Mamba: result", tsim_keeps_input(z, of.out) ? z->t * x.d * z->linear_bytes : 0);
 }
 
 static double waiting(const struct tsim_op_shape *z) {
     struct scan x = scan_of(z->model, z->tp);
     return z->ts * z->h + z->t * (x.d + 2 * x.d + z->h) + z->t * (2 * x.d + x.r + vectors(&x));
+}
+
+static double adapter_parameters(const struct tsim_op_shape *z) {
+    struct scan x = scan_of(z->model, z->tp);
+    return tsim_recurrent_adapter_parameters(z, 2 * x.d, x.d);
 }
 
 static double widest_bytes(const struct tsim_op_shape *z) {
@@ -140,4 +153,5 @@ const struct tsim_mixer tsim_mamba1_mixer = {.forward = forward,
                                              .count = count,
                                              .core_flops = core_flops,
                                              .add_matrices = add_matrices,
+                                             .adapter_parameters = adapter_parameters,
                                              .state_bytes = state_bytes};

@@ -314,6 +314,8 @@ struct tsim_mixer {
     /* Returns the bytes of a state that stands for all earlier tokens of a micro-batch; NULL: it has no state, but keys
      * and values of each token. */
     double (*state_bytes)(const struct tsim_op_shape *shape);
+    /* Returns the parameters of the adapters beside its products on a tensor rank; NULL: they are attention's. */
+    double (*adapter_parameters)(const struct tsim_op_shape *shape);
 };
 struct tsim_feed_forward {
     void (*forward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);

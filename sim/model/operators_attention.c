@@ -213,7 +213,7 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
     qkv->joined[0] = z->query + z->gate;
     qkv->joined[1] = z->key;
     qkv->joined[2] = z->value;
-    tsim_op_adapters_forward(list, z, TSIM_PRODUCT_QKV);
+    tsim_op_adapters_forward(list, z, tsim_adapters_of(z, TSIM_PRODUCT_QKV));
     /* Megatron-LM adds the bias after the product (LinearWithGradAccumulationAndAsyncCommunication); others let the
      * product's kernel add it. The bias of other layers is added by the kernels that follow them. */
     if ((z->model->bias || z->model->qkv_bias) && z->software->fusion == TSIM_FUSION_MEGATRON)
@@ -316,7 +316,7 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
     tsim_op_dequantize(list, z, z->h * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
         TSIM_PRODUCT_OUT;
-    tsim_op_adapters_forward(list, z, TSIM_PRODUCT_OUT);
+    tsim_op_adapters_forward(list, z, tsim_adapters_of(z, TSIM_PRODUCT_OUT));
     if (!z->sums_later) {
         tsim_op_reduce_output(list, z, "tensor: reduce, attention");
         tsim_op_norm_behind_forward(list, z, "norm 1, behind");

@@ -240,7 +240,7 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
     for (int32_t i = first; i < list->n; i++)
         if (list->ops[i].kind == TSIM_OP_GEMM)
             list->ops[i].product = product;
-    tsim_op_adapters_backward(list, z, product);
+    tsim_op_adapters_backward(list, z, tsim_adapters_of(z, product));
 }
 
 /* Adds a norm's backward kernel, which moves `added_bytes` an element for another gradient that it adds. */

@@ -16,6 +16,17 @@ struct tsim_recurrent {
     const char *kept_vectors, *kept_result; /* names of tensors */
 };
 
+/* The adapters beside the first and the last product of a recurrent mixer, of `columns` columns and of a result so wide. */
+struct tsim_recurrent_adapters {
+    struct tsim_adapters in, out;
+};
+struct tsim_recurrent_adapters tsim_recurrent_adapters(const struct tsim_op_shape *shape, double columns,
+                                                       double result);
+double tsim_recurrent_adapter_parameters(const struct tsim_op_shape *shape, double columns, double result);
+/* Lists the inputs of norms and blocks, dropout's masks and what the adapters keep. */
+void tsim_recurrent_keep_inputs(const struct tsim_op_shape *shape, unsigned parts, struct tsim_recurrent_adapters of,
+                                struct tsim_kept *kept);
+
 /* Mamba-2's, for the layers that have its heads beside others (layer_mamba.c). */
 struct tsim_recurrent tsim_mamba_of(const struct tsim_model *model, double tensor_ranks);
 
@@ -64,6 +75,10 @@ void tsim_recurrent_matrices(const struct tsim_model *model, double times, const
     static double widest_bytes(const struct tsim_op_shape *z) {                                                        \
         return z->t * mixer_of(z->model, z->tp).columns * z->element_bytes;                                            \
     }                                                                                                                  \
+    static double adapter_parameters(const struct tsim_op_shape *z) {                                                  \
+        struct tsim_recurrent x = mixer_of(z->model, z->tp);                                                           \
+        return tsim_recurrent_adapter_parameters(z, x.columns, x.result);                                              \
+    }                                                                                                                  \
     static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {               \
         struct tsim_recurrent x = mixer_of(m, 1);                                                                      \
         tsim_recurrent_matrices(m, times, &x, matrices);                                                               \
@@ -77,6 +92,7 @@ void tsim_recurrent_matrices(const struct tsim_model *model, double times, const
                                     .count = count,                                                                    \
                                     .core_flops = core_flops,                                                          \
                                     .add_matrices = add_matrices,                                                      \
+                                    .adapter_parameters = adapter_parameters,                                          \
                                     .state_bytes = state_bytes}
 
 #endif

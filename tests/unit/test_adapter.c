@@ -79,6 +79,44 @@ START_TEST(operators) {
 }
 END_TEST
 
+/* Mamba-2 of 32 heads of 64 with 4 groups of 128 states: 2 x 2,048 + 2 x 4 x 128 + 32 columns before the recurrence,
+ * 2,048 behind it. Their adapters have r (h + 5,152) + r (2,048 + h) beside those of the feed-forward block, and cost
+ * what those of other products do. A layer that stands alone has those of its mixer, or of its block. */
+START_TEST(recurrent) {
+    const double columns = 5152, result = 2048, tokens = 1024, of_mixer = R * (H + columns) + R * (result + H),
+                 of_block = R * (H + 2 * F) + R * (F + H);
+    init(1u << TSIM_TARGET_RECURRENCE_IN | 1u << TSIM_TARGET_RECURRENCE_OUT | ALL);
+    e.model.mamba =
+        (struct tsim_mamba){.heads = 32, .head_dim = 64, .state = 128, .groups = 4, .kernel = 4, .chunk = 256};
+    for (int64_t tensor = 1; tensor <= 4; tensor *= 2) {
+        e.scenario.parallelism.tensor = tensor;
+        ck_assert_double_eq(tsim_layer_adapter_parameters(&e.scenario, TSIM_PART_MAMBA_LAYER) * (double)tensor,
+                            of_mixer + of_block);
+    }
+    e.scenario.parallelism.tensor = 1;
+    ck_assert_double_eq(tsim_layer_adapter_parameters(&e.scenario, TSIM_PART_MAMBA), of_mixer);
+    ck_assert_double_eq(tsim_layer_adapter_parameters(&e.scenario, TSIM_PART_FEED_FORWARD), of_block);
+    struct tsim_op_list with, without, back;
+    tsim_operators_forward(&e.scenario, TSIM_PART_MAMBA_LAYER, 0, &with);
+    tsim_operators_backward(&e.scenario, TSIM_PART_MAMBA_LAYER, 0, &back);
+    ck_assert_double_eq_tol(weight_gradient_flops(&back), 2 * tokens * (of_mixer + of_block), 1);
+    double all = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_MAMBA_LAYER);
+    e.scenario.training.adapter.targets = ALL;
+    ck_assert_double_eq(tsim_layer_adapter_parameters(&e.scenario, TSIM_PART_MAMBA_LAYER), of_block);
+    tsim_operators_forward(&e.scenario, TSIM_PART_MAMBA_LAYER, 0, &without);
+    ck_assert_double_eq_tol(sum_flops(&with) - sum_flops(&without), 2 * tokens * of_mixer, 1);
+    ck_assert_double_eq_tol(all - tsim_layer_activation_bytes(&e.scenario, TSIM_PART_MAMBA_LAYER),
+                            tokens * 2 * (H + result + 2 * R), 1);
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_QLORA;
+    e.scenario.training.adapter.base_precision = TSIM_BASE_NF4;
+    tsim_operators_backward(&e.scenario, TSIM_PART_MAMBA, 0, &back);
+    double elements = 0;
+    for (int32_t i = 0; i < back.n; i++)
+        elements += strcmp(back.ops[i].name, "weight to 16 bits") == 0 ? back.ops[i].elements : 0;
+    ck_assert_double_eq(elements, H * (columns + result));
+}
+END_TEST
+
 /* 4 bits and their scales are read and 16 written before each product, forward and backward: 2 (3 h h + 3 h f). */
 START_TEST(quantized_base) {
     struct tsim_op_list lists[2];
@@ -281,6 +319,7 @@ static Suite *adapter_suite(void) {
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, parameters);
     tcase_add_test(tests, operators);
+    tcase_add_test(tests, recurrent);
     tcase_add_test(tests, quantized_base);
     tcase_add_test(tests, head_in_pieces);
     tcase_add_test(tests, memory);

@@ -42,7 +42,9 @@ static void resolve_adapter(const struct tsim_draft *draft, struct tsim_adapter_
     adapter->rank = adapter->rank > 0 ? adapter->rank : DEFAULT_ADAPTER_RANK;
     if (!adapter->targets)
         adapter->targets =
-            1u << TSIM_TARGET_QKV | 1u << TSIM_TARGET_OUTPUT | 1u << TSIM_TARGET_GATE_UP | 1u << TSIM_TARGET_DOWN;
+            tsim_adapter_targets(draft->scenario.model) &
+            (1u << TSIM_TARGET_QKV | 1u << TSIM_TARGET_OUTPUT | 1u << TSIM_TARGET_GATE_UP | 1u << TSIM_TARGET_DOWN |
+             1u << TSIM_TARGET_RECURRENCE_IN | 1u << TSIM_TARGET_RECURRENCE_OUT);
     if (adapter->kind == TSIM_ADAPTER_QLORA && !tsim_draft_has(draft, "training.adapter.base_precision"))
         adapter->base_precision = TSIM_BASE_NF4;
 }

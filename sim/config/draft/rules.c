@@ -790,19 +790,17 @@ static void check_adapter(const struct check *c) {
                        "adapters need a transformer with a single stack of layers");
     if (m->experts.count > 0 && a->targets & OF_FFN)
         tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside experts are not modelled"),
-                       "targets: [qkv, output]");
-    if (m->delta.value_heads > 0)
-        tsim_diag_hint(fail(c, "training.adapter", "adapters beside gated-delta layers are not modelled"),
-                       "kind: none");
-    if (m->lightning.heads > 0)
-        tsim_diag_hint(fail(c, "training.adapter", "adapters beside lightning layers are not modelled"), "kind: none");
+                       tsim_adapter_targets(m) & 1u << TSIM_TARGET_RECURRENCE_IN
+                           ? "targets: [qkv, output, recurrence-in, recurrence-out]"
+                           : "targets: [qkv, output]");
     if (m->memory > 0 || m->generator.layers > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters of %.40s are not modelled", m->name), "kind: none");
-    if (m->mamba.heads > 0 || m->mamba1.width > 0)
-        tsim_diag_hint(fail(c, "training.adapter", "adapters beside Mamba layers are not modelled"), "kind: none");
     if (m->latent.kv_rank > 0 && a->targets & OF_QKV)
         tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside latent projections are not modelled"),
                        "targets: [output]");
+    if (a->targets & ~tsim_adapter_targets(m))
+        tsim_diag_hint(fail(c, "training.adapter.targets", "no layer of %.40s has some of these products", m->name),
+                       "without targets, all products that its layers have");
     if (!m->gated_mlp && a->targets & 1u << TSIM_TARGET_GATE)
         tsim_diag_hint(fail(c, "training.adapter.targets", "%.40s has no gate", m->name), "up is its first product");
     if (a->kind == TSIM_ADAPTER_LORA && a->base_precision != TSIM_BASE_AS_TRAINING)

@@ -426,7 +426,8 @@ static const struct tsim_word ADAPTERS[] = {{"none", TSIM_ADAPTER_NONE}, {"lora"
 static const struct tsim_word TARGETS[] = {
     {"qkv", TSIM_TARGET_QKV}, {"query", TSIM_TARGET_QUERY}, {"key", TSIM_TARGET_KEY}, {"value", TSIM_TARGET_VALUE},
     {"output", TSIM_TARGET_OUTPUT}, {"gate-up", TSIM_TARGET_GATE_UP}, {"gate", TSIM_TARGET_GATE}, {"up", TSIM_TARGET_UP},
-    {"down", TSIM_TARGET_DOWN}, {NULL, 0}};
+    {"down", TSIM_TARGET_DOWN}, {"recurrence-in", TSIM_TARGET_RECURRENCE_IN}, {"recurrence-out", TSIM_TARGET_RECURRENCE_OUT},
+    {NULL, 0}};
 static const struct tsim_word BASE_PRECISIONS[] = {{"training", TSIM_BASE_AS_TRAINING}, {"int8", TSIM_BASE_INT8},
                                                    {"nf4", TSIM_BASE_NF4}, {NULL, 0}};
 static const struct tsim_key ADAPTER_KEYS[] = {
@@ -437,8 +438,9 @@ static const struct tsim_key ADAPTER_KEYS[] = {
      .is_omitted_when_zero = true},
     {.key = "targets", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.adapter.targets), .words = TARGETS,
      .is_omitted_when_zero = true,
-     .help = "products that have an adapter: a list of qkv (one for all three), query, key, value, output, gate-up (one for both), gate, up, down; "
-             "default: [qkv, output, gate-up, down]"},
+     .help = "products that have an adapter: a list of qkv (one for all three), query, key, value, output, gate-up (one for both), gate, up, down, "
+             "recurrence-in and recurrence-out (the first and last product of Mamba, linear attention and short convolutions); "
+             "default: [qkv, output, gate-up, down], with those of recurrences where the model has some"},
     {.key = "base_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.base_precision),
      .words = BASE_PRECISIONS, .is_omitted_when_zero = true,
      .help = "precision of the frozen weights of products: training (as training.precision), int8, nf4; default: nf4 with qlora"},
@@ -901,6 +903,30 @@ const char *tsim_products_obstacle(const struct tsim_scenario *scenario) {
                ? NULL
                : "in models with layers of several kinds, divided or shared experts, latent attention, two stacks or a "
                  "layer list";
+}
+
+unsigned tsim_adapter_targets(const struct tsim_model *model) {
+    enum {
+        OF_ATTENTION = 1u << TSIM_TARGET_QKV | 1u << TSIM_TARGET_QUERY | 1u << TSIM_TARGET_KEY |
+                       1u << TSIM_TARGET_VALUE | 1u << TSIM_TARGET_OUTPUT,
+        OF_FFN = 1u << TSIM_TARGET_GATE_UP | 1u << TSIM_TARGET_GATE | 1u << TSIM_TARGET_UP | 1u << TSIM_TARGET_DOWN,
+        OF_RECURRENCE = 1u << TSIM_TARGET_RECURRENCE_IN | 1u << TSIM_TARGET_RECURRENCE_OUT
+    };
+    static const unsigned OF_KIND[] = {[TSIM_MIXING_MAMBA] = OF_RECURRENCE,
+                                       [TSIM_MIXING_MAMBA1] = OF_RECURRENCE,
+                                       [TSIM_MIXING_DELTA] = OF_RECURRENCE,
+                                       [TSIM_MIXING_SHORT] = OF_RECURRENCE,
+                                       [TSIM_MIXING_LIGHTNING] = OF_RECURRENCE,
+                                       [TSIM_MIXING_BESIDE] = OF_ATTENTION | OF_RECURRENCE,
+                                       [TSIM_MIXING_NONE] = 0};
+    unsigned targets = model->n_pattern == 0 ? OF_ATTENTION | OF_FFN : 0;
+    for (size_t i = 0; i < model->n_pattern; i++) {
+        const struct tsim_layer_entry *entry = &model->pattern[i];
+        bool is_recurrent = OF_KIND[entry->kind] & OF_RECURRENCE || entry->kind == TSIM_MIXING_NONE;
+        targets |= is_recurrent ? OF_KIND[entry->kind] : OF_ATTENTION;
+        targets |= entry->feed_forward != TSIM_FOLLOWING_NONE ? OF_FFN : 0;
+    }
+    return targets;
 }
 
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {

@@ -30,6 +30,9 @@ static const struct tsim_launch_word PROJECTIONS[] = {
     {"w3", "up"},
     {"c_attn", "qkv"}, /* of GPT-2 and Qwen */
     {"out_proj", "output"},
+    {"in_proj", "recurrence-in"}, /* of Mamba, of short convolutions and, in two, of the gated delta rule */
+    {"in_proj_qkvz", "recurrence-in"},
+    {"in_proj_ba", "recurrence-in"},
     {"fc1", "up"},
     {"fc2", "down"},
     {"c_fc", "up"},
@@ -47,10 +50,10 @@ static const struct tsim_launch_word PROJECTIONS[] = {
     {NULL, NULL}};
 enum { MOST_TARGETS = 16 };
 
-/* Says which projection a name ends with: "language_model.layers.0.mlp.up_proj" is up_proj. */
-static const char *part_of(const char *word) {
+/* Returns the projection that a name ends with: "language_model.layers.0.mlp.up_proj" is up_proj. */
+static const char *last_of(const char *word) {
     const char *dot = strrchr(word, '.');
-    return tsim_launch_ours(PROJECTIONS, dot ? dot + 1 : word);
+    return dot ? dot + 1 : word;
 }
 
 /* Returns the projections that a regular expression of peft speaks of, by their names in it: "(q|k|v|o)_proj" has four. */
@@ -93,14 +96,28 @@ static size_t words_of_targets(struct tsim_recipe *r, const struct tsim_setting 
     return n;
 }
 
+static bool has_recurrence(const struct tsim_model *model) {
+    return model && tsim_adapter_targets(model) & 1u << TSIM_TARGET_RECURRENCE_IN;
+}
+
+/* Says which product of the model a name means. Behind a recurrence out_proj is its last product, and attention's has another
+ * name, except beside short convolutions (LFM2). */
+static const char *target_of(const struct tsim_model *model, const char *word) {
+    const char *part = tsim_launch_ours(PROJECTIONS, last_of(word));
+    if (!part || strcmp(part, "recurrence-in") == 0)
+        return has_recurrence(model) ? part : NULL;
+    bool is_behind = has_recurrence(model) && strcmp(last_of(word), "out_proj") == 0;
+    return is_behind ? "recurrence-out" : part;
+}
+
 /* Parts of a model that may have adapters beside its projections, and are small or rare. */
 static bool is_left_out(const struct tsim_launch_word *others, const char *word) {
-    const char *dot = strrchr(word, '.');
-    return tsim_launch_ours(others, dot ? dot + 1 : word) != NULL;
+    return tsim_launch_ours(others, last_of(word)) != NULL;
 }
 
 static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
-    static const char *const ALL[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+    static const char *const ALL[] = {"q_proj",  "k_proj",    "v_proj",  "o_proj",  "gate_proj",
+                                      "up_proj", "down_proj", "in_proj", "out_proj"}; /* the last two of recurrences */
     static const struct tsim_launch_word OTHERS[] = {{"embed_tokens", "embedding"},
                                                      {"lm_head", "head"},
                                                      {"wte", "embedding"},
@@ -110,23 +127,26 @@ static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
                                                      {"gate", "router"},
                                                      {"router", "router"},
                                                      {"layer", "router"},
+                                                     {"x_proj", "state"},
+                                                     {"dt_proj", "state"},
+                                                     {"embeddings", "embedding"},
                                                      {"linear_q_down_proj", "latent"},
                                                      {"linear_q_up_proj", "latent"},
                                                      {"linear_kv_down_proj", "latent"},
                                                      {NULL, NULL}};
     const char *words[MOST_TARGETS], *ours[MOST_TARGETS];
+    const struct tsim_model *model = tsim_recipe_model(r);
     size_t n = s ? words_of_targets(r, s, words) : 0;
     bool is_all = !s;
     for (size_t i = 0; i < n; i++)
         is_all |= strcmp(words[i], "all") == 0 || strcmp(words[i], "all-linear") == 0;
     if (is_all)
-        for (n = 0; n < sizeof ALL / sizeof ALL[0]; n++)
+        for (n = 0; n < sizeof ALL / sizeof ALL[0] - (has_recurrence(model) ? 0 : 2); n++)
             words[n] = ALL[n];
-    const struct tsim_model *model = tsim_recipe_model(r);
     size_t n_ours = 0;
     bool is_of_experts = false, is_of_others = false;
     for (size_t i = 0; i < n; i++) {
-        const char *part = part_of(words[i]);
+        const char *part = target_of(model, words[i]);
         if (!part && is_left_out(OTHERS, words[i])) {
             is_of_others = true;
             continue;
@@ -150,9 +170,13 @@ static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
         tsim_recipe_refuse(r, s, "none of these is a projection of attention or of a feed-forward block");
         return;
     }
-    for (size_t i = 0; i < n && n_ours < MOST_TARGETS; i++) /* of GPT-2 and Qwen, behind both blocks */
-        if (strcmp(words[i], "c_proj") == 0 && !tsim_is_among("down", ours, n_ours))
-            ours[n_ours++] = "down";
+    for (size_t i = 0; i < n && n_ours < MOST_TARGETS; i++) { /* of GPT-2 and Qwen, behind both blocks; of LFM2 */
+        const char *other = strcmp(words[i], "c_proj") == 0 ? "down" : "output";
+        bool has_both = strcmp(other, "down") == 0 ||
+                        (model && model->short_convolution.kernel > 0 && strcmp(last_of(words[i]), "out_proj") == 0);
+        if (has_both && !tsim_is_among(other, ours, n_ours))
+            ours[n_ours++] = other;
+    }
     if (is_of_experts && s)
         tsim_recipe_not_modelled(r, s, "adapters of experts; here of attention alone");
     if (is_of_others)
