@@ -124,9 +124,14 @@ static enum tsim_status check_scenario(const struct tsim_arguments *arguments, s
     const struct tsim_scenario *scenario;
     struct tsim_scenario_source source;
     TSIM_TRY(tsim_scenario_open(arena, file, &source, diags));
-    TSIM_TRY(tsim_scenario_load_from(arena, &source, arguments->overrides, arguments->n_overrides, &scenario, diags));
-    TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
-    TSIM_TRY(tsim_section_check(arena, &source, arguments->overrides, arguments->n_overrides, diags));
+    enum tsim_status status =
+        tsim_scenario_load_from(arena, &source, arguments->overrides, arguments->n_overrides, &scenario, diags);
+    if (status == TSIM_OK)
+        status = tsim_refuse_unplayed(scenario, diags);
+    enum tsim_status section =
+        tsim_section_check(arena, &source, arguments->overrides, arguments->n_overrides, status == TSIM_OK, diags);
+    TSIM_TRY(status);
+    TSIM_TRY(section);
     if (arguments->has[TSIM_OPTION_JSON])
         collect(arguments, tsim_scenario_json(arena, scenario), document);
     if (is_talkative(arguments))

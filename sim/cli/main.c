@@ -1,9 +1,12 @@
 /* main.c - finds the command, runs it, and makes its exit status true: what was meant for standard output must have
  * arrived there. */
+#include "base/caller.h"
+#include "base/file_bytes.h"
 #include "base/output.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/limits.h"
+#include "config/text/document.h"
 
 #include <signal.h>
 #include <string.h>
@@ -22,6 +25,26 @@ static void on_hang_up(int signal_number) {
     raise(signal_number);
 }
 
+/* Reads scenarios that are pipes (tsim run <(generate)) and lends them under their names, because commands look at what
+ * a file is before they read it. A pipe that cannot be read is left to the next reader. */
+static void read_pipes(struct tsim_arena *arena, const struct tsim_arguments *arguments, struct tsim_caller *caller) {
+    struct tsim_diags unread;
+    struct tsim_file_bytes bytes;
+    struct stat info;
+    tsim_diags_init(&unread);
+    for (size_t i = 0; strstr(arguments->command->operands, "SCENARIO") && i < arguments->n_operands; i++) {
+        const char *file = arguments->operands[i];
+        if (stat(file, &info) != 0 || !S_ISFIFO(info.st_mode) ||
+            tsim_file_read(arena, file, TSIM_DOCUMENT_MAX_BYTES, "", &bytes, &unread) != TSIM_OK)
+            continue;
+        tsim_caller_lend(caller, file, tsim_arena_strndup(arena, bytes.text, bytes.size), bytes.size);
+        tsim_heap_free(bytes.text);
+    }
+    tsim_diags_release(&unread);
+    if (caller->n_lent > 0)
+        tsim_caller_set(caller);
+}
+
 static enum tsim_exit run_command(int argc, char **argv) {
     if (argc < 2) {
         tsim_help(NULL, stderr);
@@ -37,6 +60,7 @@ static enum tsim_exit run_command(int argc, char **argv) {
         return TSIM_EXIT_USAGE;
     struct tsim_arena arena;
     struct tsim_arguments arguments;
+    struct tsim_caller caller = {0};
     enum tsim_exit status = TSIM_EXIT_USAGE;
     tsim_arena_init(&arena);
     if (tsim_options_parse(&arena, command, argc - 2, argv + 2, &arguments, stderr)) {
@@ -48,9 +72,11 @@ static enum tsim_exit run_command(int argc, char **argv) {
         } else {
             if (!tsim_command_takes(command, TSIM_OPTION_PORT)) /* a server's limits are those of its requests */
                 tsim_limits_set(&arguments);
+            read_pipes(&arena, &arguments, &caller);
             status = command->run ? command->run(&arguments) : tsim_cmd_serve(&arguments, &TSIM_COMMANDS);
         }
     }
+    tsim_caller_set(NULL);
     tsim_arena_release(&arena);
     return status;
 }

@@ -34,4 +34,8 @@ static inline const char *fuzz_file(const char *suffix, const uint8_t *data, siz
     return name;
 }
 
+/* libFuzzer's own mutations, which it links in; replay.c has none. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) __attribute__((weak));
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
 #endif

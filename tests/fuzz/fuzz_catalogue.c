@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "config/catalogue_load.h"
 #include "fuzz/fuzz.h"
+#include "fuzz/yaml_lines.h"
 
 static enum tsim_catalogue_kind choose_kind(const uint8_t *data, size_t size) {
     const uint8_t *slash = memmem(data, size, "tsim/", 5);
@@ -13,6 +14,10 @@ static enum tsim_catalogue_kind choose_kind(const uint8_t *data, size_t size) {
             return (enum tsim_catalogue_kind)kind;
     }
     return (enum tsim_catalogue_kind)(size % TSIM_N_CATALOGUE_KINDS);
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+    return fuzz_mutate_lines(data, size, max_size, seed);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

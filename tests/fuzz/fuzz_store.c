@@ -8,6 +8,12 @@
 
 #include <sqlite3.h>
 
+#define SOUND TSIM_SOURCE_TREE "/tests/fuzz/corpus/store/small"
+
+static bool is_database(const uint8_t *data, size_t size) {
+    return size >= 16 && memcmp(data, "SQLite format 3", 16) == 0;
+}
+
 static void ask(struct tsim_arena *arena, struct tsim_store *store, const char *text, struct tsim_diags *diags) {
     struct tsim_query *query = NULL;
     bool is_there = true;
@@ -59,6 +65,47 @@ static void read_all(const char *file) {
     tsim_arena_release(&arena);
 }
 
+/* Returns the bytes of a file, which are the same for all inputs. */
+static const uint8_t *read_once(const char *file, size_t *size) {
+    enum { MOST_BYTES = 1 << 20 };
+    uint8_t *bytes = malloc(MOST_BYTES);
+    FILE *in = fopen(file, "rb");
+    *size = in ? fread(bytes, 1, MOST_BYTES, in) : 0;
+    if (*size == 0)
+        abort();
+    fclose(in);
+    return bytes;
+}
+
+static void remove_database(const char *file) {
+    static const char *const SUFFIXES[] = {"", "-wal", "-shm", "-journal"};
+    char name[300];
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++) {
+        snprintf(name, sizeof name, "%s%s", file, SUFFIXES[i]);
+        unlink(name);
+    }
+}
+
+/* Returns a database of this version without rows. Its tables are made once, which takes longer than all the rest. */
+static const char *empty_database(void) {
+    static const uint8_t *empty;
+    static size_t n_empty;
+    if (empty)
+        return fuzz_file("-out.db", empty, n_empty);
+    const char *file = fuzz_file("-out.db", (const uint8_t *)"", 0);
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_store *store = NULL;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    TSIM_ASSERT(tsim_store_open(&arena, file, TSIM_STORE_WRITE, &store, &diags) == TSIM_OK);
+    tsim_store_close(store);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    empty = read_once(file, &n_empty);
+    return file;
+}
+
 static void merge_and_write(const char *file) {
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -66,12 +113,12 @@ static void merge_and_write(const char *file) {
     struct tsim_store *store = NULL;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    tsim_store_merge(&arena, ":memory:", &file, 1, &merged, &diags);
+    const char *out = empty_database();
+    tsim_store_merge(&arena, out, &file, 1, &merged, &diags);
     tsim_store_open(&arena, file, TSIM_STORE_WRITE, &store, &diags);
     tsim_store_close(store);
-    static const char *const SUFFIXES[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0]; i++)
-        unlink(tsim_arena_printf(&arena, "%s%s", file, SUFFIXES[i]));
+    remove_database(out);
+    remove_database(file);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
@@ -100,23 +147,58 @@ static void change(const char *file, const uint8_t *data, size_t size) {
 }
 
 static const char *changed_file(const uint8_t *sql, size_t size) {
-    static uint8_t sound[1 << 16];
+    static const uint8_t *sound;
     static size_t n_sound;
-    FILE *in = n_sound > 0 ? NULL : fopen(TSIM_SOURCE_TREE "/tests/fuzz/corpus/store/small", "rb");
-    if (in) {
-        n_sound = fread(sound, 1, sizeof sound, in);
-        fclose(in);
-    }
-    if (n_sound == 0)
-        abort();
+    if (!sound)
+        sound = read_once(SOUND, &n_sound);
     const char *file = fuzz_file(".db", sound, n_sound);
     change(file, sql, size);
     return file;
 }
 
+/* Adds a statement that gives a column of a table a value that nothing of ours would write there. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+    enum { MOST_BYTES = 600, MOST_STATEMENT = 200 };
+    static const char COLUMN[] =
+        "SELECT printf('\nUPDATE %s SET \"%w\" = ', t.name, c.name) FROM sqlite_schema t,"
+        " pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY (t.rowid * 1009 + c.cid) * ?1 % 10007 LIMIT 1";
+    static const char *const VALUES[] = {"NULL;",
+                                         "-1;",
+                                         "0;",
+                                         "9223372036854775807;",
+                                         "1e308;",
+                                         "1e999;",
+                                         "-1e999;",
+                                         "'';",
+                                         "'{}';",
+                                         "'[';",
+                                         "'{\"a\": [1e400, null]}';",
+                                         "CAST(x'ff41' AS TEXT);",
+                                         "'ok';",
+                                         "'</script>';",
+                                         "char(0x202e, 10, 9);",
+                                         "hex(zeroblob(3000));",
+                                         "rowid;",
+                                         "'does_not_fit';",
+                                         "json_set('{}', '$.cluster', 1);"};
+    static sqlite3 *db;
+    sqlite3_stmt *statement = NULL;
+    if (seed % 4 == 0 || is_database(data, size) || size > MOST_BYTES || size + MOST_STATEMENT > max_size)
+        return LLVMFuzzerMutate(data, size, max_size);
+    if (!db && sqlite3_open_v2(SOUND, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        abort();
+    if (sqlite3_prepare_v2(db, COLUMN, -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_bind_int(statement, 1, (int)(seed / 4 % 9973 + 1)) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW)
+        abort();
+    size += (size_t)snprintf((char *)data + size, MOST_STATEMENT, "%s%s", sqlite3_column_text(statement, 0),
+                             VALUES[seed / 64 % (sizeof VALUES / sizeof VALUES[0])]);
+    sqlite3_finalize(statement);
+    return size;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    bool is_database = size >= 16 && memcmp(data, "SQLite format 3", 16) == 0;
-    const char *file = is_database ? fuzz_file(".db", data, size) : changed_file(data, size);
+    const char *file = is_database(data, size) ? fuzz_file(".db", data, size) : changed_file(data, size);
     read_all(file);
     merge_and_write(file);
     return 0;

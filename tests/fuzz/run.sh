@@ -24,7 +24,7 @@ for target in "$@"; do
     [ -n "$(ls "$build/corpus/$target")" ] || cp --backup=numbered $(bash tests/fuzz/seeds.sh "$target") "$build/corpus/$target"
     echo "$target: $seconds s"
     (
-        cd "$build/corpus" && nice -n 10 "$build/tests/fuzz/libfuzzer_$target" -max_total_time="$seconds" -timeout=2 -report_slow_units=1 -rss_limit_mb=2048 \
+        cd "$build/corpus" && nice -n 10 "$build/tests/fuzz/libfuzzer_$target" -max_total_time="$seconds" -timeout=30 -report_slow_units=10 -rss_limit_mb=2048 \
             -max_len=65536 -len_control=50 -dict="$build/words.dict" -artifact_prefix="$build/found/$target-" -print_final_stats=1 "$target" \
             >"$build/$target.log" 2>&1
     ) || { failed=1; echo "FAIL $target"; grep -E 'ERROR|SUMMARY|bug in tsim|Test unit' "$build/$target.log" | head -5; }

@@ -1,9 +1,7 @@
 #include "config/text/document.h"
 
-#include "base/caller.h"
 #include "base/file_bytes.h"
 
-#include <errno.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -484,7 +482,7 @@ static enum tsim_status parse_text(struct tsim_arena *arena, const char *file, c
         struct tsim_diag *diag =
             tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){tsim_arena_strdup(arena, file), 0, 0}, "",
                              "the file is larger than %d MB", TSIM_DOCUMENT_MAX_BYTES / 1000000);
-        tsim_diag_hint(diag, "a scenario takes a few kilobytes; is this the right file?");
+        tsim_diag_hint(diag, "a scenario takes a few kilobytes: is this the right file?");
         return TSIM_ERR_LIMIT;
     }
     return parse(new_document(arena, file, text, size), is_foreign, root, diags);
@@ -511,41 +509,11 @@ enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const ch
     return parse(document, false, root, diags);
 }
 
-/* Reads to the end or just past the limit, so that an endless input (a device) ends as well. */
-static enum tsim_status read_stream(struct tsim_arena *arena, const char *file, FILE *stream,
-                                    const struct tsim_value **root, struct tsim_diags *diags) {
-    char *text = NULL;
-    size_t size = 0, capacity = 0, n_read;
-    do {
-        text = tsim_heap_grow(text, &capacity, size + BUFSIZ, 1);
-        n_read = fread(text + size, 1, BUFSIZ, stream);
-        size += n_read;
-    } while (n_read > 0 && size <= TSIM_DOCUMENT_MAX_BYTES);
-    enum tsim_status status = TSIM_ERR_IO;
-    if (ferror(stream))
-        tsim_diags_error(diags, status, (struct tsim_place){file, 0, 0}, "", "cannot be read: %s", strerror(errno));
-    else
-        status = tsim_document_parse(arena, file, text, size, root, diags);
-    tsim_heap_free(text);
-    return status;
-}
-
 enum tsim_status tsim_document_read(struct tsim_arena *arena, const char *file, const struct tsim_value **root,
                                     struct tsim_diags *diags) {
-    const struct tsim_lent *lent = tsim_caller_lent(file);
-    bool is_stdin = strcmp(file, "-") == 0;
-    if (is_stdin && !lent)
-        return read_stream(arena, "<stdin>", stdin, root, diags);
-    file = is_stdin ? "<stdin>" : tsim_arena_strdup(arena, file);
-    if (lent)
-        return tsim_document_parse(arena, file, lent->text, lent->size, root, diags);
-    FILE *stream = tsim_file_open(file);
-    if (!stream) {
-        tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){file, 0, 0}, "", "cannot be opened: %s",
-                         strerror(errno));
-        return TSIM_ERR_IO;
-    }
-    enum tsim_status status = read_stream(arena, file, stream, root, diags);
-    fclose(stream);
+    struct tsim_file_bytes bytes;
+    TSIM_TRY(tsim_file_read(arena, file, TSIM_DOCUMENT_MAX_BYTES, "a scenario takes a few kilobytes", &bytes, diags));
+    enum tsim_status status = tsim_document_parse(arena, bytes.file, bytes.text, bytes.size, root, diags);
+    tsim_heap_free(bytes.text);
     return status;
 }

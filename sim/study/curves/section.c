@@ -98,7 +98,7 @@ struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const s
 }
 
 enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
-                                    const struct tsim_override *overrides, size_t n_overrides,
+                                    const struct tsim_override *overrides, size_t n_overrides, bool is_valid,
                                     struct tsim_diags *diags) {
     const struct tsim_section_words none = {.overrides = overrides, .n_overrides = n_overrides};
     const struct tsim_value *found;
@@ -111,5 +111,5 @@ enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_
     TSIM_TRY(tsim_section_read(arena, source, &none, &section, diags));
     const struct tsim_sweep sweep = {
         .source = source, .space = &section.space, .overrides = overrides, .n_overrides = n_overrides, .n_shards = 1};
-    return tsim_sweep_check(arena, &sweep, diags);
+    return is_valid ? tsim_sweep_check(arena, &sweep, diags) : TSIM_OK;
 }

@@ -37,9 +37,10 @@ enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_s
 struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const struct tsim_override *overrides,
                                                size_t n, size_t *n_left);
 
-/* Serves `tsim check`: reads the section, if there is one, and tries the values of its axes. */
+/* Serves `tsim check`: reads the section, if there is one, and tries the values of its axes where the scenario is valid
+ * without them. */
 enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
-                                    const struct tsim_override *overrides, size_t n_overrides,
+                                    const struct tsim_override *overrides, size_t n_overrides, bool is_valid,
                                     struct tsim_diags *diags);
 
 #endif
