@@ -4,20 +4,14 @@
 
 #define GOLDEN 0x9e3779b97f4a7c15u
 
-static uint64_t mix(uint64_t x) {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 void tsim_random_init(struct tsim_random *random, uint64_t seed, uint64_t replication, uint64_t stream) {
-    uint64_t key = mix(seed + GOLDEN);
-    key = mix(key ^ mix(replication + 2 * GOLDEN));
-    *random = (struct tsim_random){.key = mix(key ^ mix(stream + 3 * GOLDEN))};
+    uint64_t key = tsim_random_mix(seed + GOLDEN);
+    key = tsim_random_mix(key ^ tsim_random_mix(replication + 2 * GOLDEN));
+    *random = (struct tsim_random){.key = tsim_random_mix(key ^ tsim_random_mix(stream + 3 * GOLDEN))};
 }
 
 uint64_t tsim_random_bits(struct tsim_random *random) {
-    return mix(random->key + ++random->counter * GOLDEN);
+    return tsim_random_mix(random->key + ++random->counter * GOLDEN);
 }
 
 double tsim_random_uniform(struct tsim_random *random) {

@@ -6,6 +6,13 @@
 
 #include <stdint.h>
 
+/* Returns a number that depends on every bit of x (the finalizer of SplitMix64). */
+static inline uint64_t tsim_random_mix(uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
 struct tsim_random {
     uint64_t key, counter;
 };

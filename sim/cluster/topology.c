@@ -561,6 +561,12 @@ enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology
     return (enum tsim_link_kind)kind;
 }
 
+int32_t tsim_topology_link_node(const struct tsim_topology *topology, int32_t link) {
+    enum tsim_link_kind kind = tsim_topology_link_kind(topology, link);
+    int32_t n_nodes = topology->n_ranks / topology->ranks_per_node;
+    return kind > TSIM_LINK_SOCKET ? -1 : (link - topology->first[kind]) / (topology->count[kind] / n_nodes);
+}
+
 static int32_t tier_of(const struct tsim_topology *t, enum tsim_link_kind kind, int32_t link) {
     const int32_t *first = kind == TSIM_LINK_TIER_UP ? t->first_up : t->first_down;
     int32_t tier = t->n_tiers - 1;

@@ -91,6 +91,9 @@ int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank);
 
 enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology, int32_t link);
 
+/* Returns the node whose ranks alone use the link; -1: others may, too. */
+int32_t tsim_topology_link_node(const struct tsim_topology *topology, int32_t link);
+
 /* Links of the same sort share a name: "NIC out", "tier 1 up". These return the sort of a link, 0 .. TSIM_N_LINK_SORTS
  * - 1, and a sort's name. */
 enum { TSIM_N_LINK_SORTS = TSIM_N_LINK_KINDS + 2 * TSIM_MAX_TIERS };

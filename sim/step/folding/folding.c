@@ -124,13 +124,12 @@ static const struct edge EDGES[] = {{TSIM_AXIS_PIPELINE, 1},
                                     {TSIM_AXIS_EXPERT, 1}};
 enum { N_EDGES = sizeof EDGES / sizeof EDGES[0] };
 
-static bool is_there(const struct tsim_placement *placement, int edge) {
-    return placement->size[EDGES[edge].axis] > 1;
-}
-
-/* An edge of the first replica, between two ranks. Replica r has the same r strides of the data axis further on. */
-struct first_edge {
-    int32_t from, to, edge;
+/* A message of a replica, or a step of a ring of it. Those of one `what` and of one first rank, the rank of the first
+ * replica in whose place one sends, are the same in all replicas. */
+struct message {
+    uint64_t what;
+    int32_t first_rank, place; /* the replica's place on the data axis */
+    size_t end;                /* of its links among those of all messages; they begin where those before it end */
 };
 
 /* This says what links carry. */
@@ -138,95 +137,86 @@ struct loads {
     struct tsim_arena arena;
     const struct tsim_topology *topology;
     const struct tsim_placement *placement;
-    const int32_t *kinds; /* of replicas, by their place on the data axis */
-    uint64_t *met;        /* by place on the data axis: what the replica's messages meet on their way */
-    uint64_t *messages;   /* by link: which messages and which steps of rings of which kinds of replicas cross it */
-    double *data_bytes;   /* by link: of a collective of every data-parallel group */
-    int32_t *data_loads;  /* by link: equal where these bytes are */
-    struct first_edge *edges;
-    int32_t n_edges;
+    struct message *messages;
+    int32_t *crossed; /* the links that the messages cross, one message after the other */
+    size_t n_messages, messages_capacity, n_crossed, crossed_capacity;
+    int32_t *sorts;      /* by link: of which sort it is */
+    bool *may_be_short;  /* by link; those that cannot be need not be alike */
+    uint64_t *carried;   /* by link: which messages of which kinds of replicas cross it */
+    double *data_bytes;  /* by link: of a collective of every data-parallel group */
+    int32_t *data_loads; /* by link: equal where these bytes are */
 };
 
-static void find_edges(struct loads *loads) {
+static void find_sorts(struct loads *loads) {
+    const struct tsim_topology *topology = loads->topology;
+    loads->sorts = TSIM_NEW_ARRAY(&loads->arena, (size_t)topology->n_links, int32_t);
+    loads->may_be_short = TSIM_NEW_ARRAY(&loads->arena, (size_t)topology->n_links, bool);
+    for (int32_t link = 0; link < topology->n_links; link++) {
+        loads->sorts[link] = tsim_topology_link_sort(topology, link);
+        loads->may_be_short[link] =
+            loads->sorts[link] < TSIM_N_LINK_KINDS || tsim_topology_oversubscription(topology, link) > 1;
+    }
+}
+
+static void cross(struct loads *loads, const int32_t *links, int32_t n) {
+    size_t n_crossed = loads->n_crossed + (size_t)n;
+    loads->crossed = tsim_heap_grow(loads->crossed, &loads->crossed_capacity, n_crossed, sizeof *loads->crossed);
+    memcpy(loads->crossed + loads->n_crossed, links, (size_t)n * sizeof *links);
+    loads->n_crossed = n_crossed;
+}
+
+/* Adds the message of a rank, after its links. */
+static void add_message(struct loads *loads, int32_t rank, int32_t place, uint64_t what) {
+    int32_t first_rank = rank - place * loads->placement->stride[TSIM_AXIS_DATA];
+    loads->messages =
+        tsim_heap_grow(loads->messages, &loads->messages_capacity, loads->n_messages + 1, sizeof *loads->messages);
+    loads->messages[loads->n_messages++] = (struct message){what, first_rank, place, loads->n_crossed};
+}
+
+static uint64_t number_of(uint64_t a, uint64_t b, uint64_t c) {
+    return tsim_random_mix(tsim_random_mix(tsim_random_mix(a + 1) + b) + c);
+}
+
+static void add_edges(struct loads *loads) {
     const struct tsim_placement *placement = loads->placement;
-    size_t most = (size_t)(placement->n_ranks / placement->size[TSIM_AXIS_DATA]) * N_EDGES;
-    loads->edges = TSIM_NEW_ARRAY(&loads->arena, most, struct first_edge);
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
         const struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
-        for (int edge = 0; edge < N_EDGES && at.at[TSIM_AXIS_DATA] == 0; edge++) {
+        for (int edge = 0; edge < N_EDGES; edge++) {
             enum tsim_axis axis = EDGES[edge].axis;
-            struct tsim_coordinates to = at;
-            to.at[axis] = (to.at[axis] + EDGES[edge].step + placement->size[axis]) % placement->size[axis];
-            if (is_there(placement, edge))
-                loads->edges[loads->n_edges++] = (struct first_edge){rank, tsim_placement_rank(placement, &to), edge};
+            int32_t size = placement->size[axis], to = (at.at[axis] + EDGES[edge].step + size) % size;
+            struct tsim_route route;
+            if (size == 1)
+                continue;
+            tsim_topology_route(loads->topology, rank, rank + (to - at.at[axis]) * placement->stride[axis], &route);
+            cross(loads, route.links, route.n);
+            add_message(loads, rank, at.at[TSIM_AXIS_DATA], (uint64_t)edge);
         }
     }
 }
 
-static void route_edge(const struct loads *loads, const struct first_edge *edge, int32_t replica,
-                       struct tsim_route *route) {
-    int32_t further = replica * loads->placement->stride[TSIM_AXIS_DATA];
-    tsim_topology_route(loads->topology, edge->from + further, edge->to + further, route);
-}
-
-static uint64_t number_of(uint64_t a, uint64_t b, uint64_t c) {
-    struct tsim_random mixed;
-    tsim_random_init(&mixed, a, b, c);
-    return tsim_random_bits(&mixed);
-}
-
-/* Links that cannot be short need not be alike. */
-static bool may_be_short(const struct loads *loads, int32_t link) {
-    return tsim_topology_link_sort(loads->topology, link) < TSIM_N_LINK_KINDS ||
-           tsim_topology_oversubscription(loads->topology, link) > 1;
-}
-
-/* A message of a replica. `what` is equal for those of one kind, `number` if they also have the same place in replicas
- * of one kind: sums of such numbers are equal if the messages are. */
-struct message {
-    int32_t place; /* of the replica on the data axis */
-    uint64_t what, number;
-};
-
-static struct message message_of(const struct loads *loads, int32_t first_rank, int32_t place, uint64_t what) {
-    return (struct message){place, what, number_of((uint64_t)first_rank, what, (uint64_t)loads->kinds[place])};
-}
-
-/* This is called for each link that a message crosses. */
-typedef void (*crosses_fn)(struct loads *loads, struct message message, int32_t link);
-
-static void cross_route(struct loads *loads, struct message message, const struct tsim_route *route,
-                        crosses_fn crosses) {
-    for (int32_t i = 0; i < route->n; i++)
-        crosses(loads, message, route->links[i]);
-}
-
-/* Goes through the messages of one group's collective. */
-static void cross_pattern(struct loads *loads, const int32_t *ranks, int32_t n, enum tsim_collective_op op,
-                          crosses_fn crosses) {
+/* Adds the messages of one group's collective. */
+static void add_collective(struct loads *loads, const int32_t *ranks, int32_t n, enum tsim_collective_op op) {
     const struct tsim_collective_request request = {.op = op, .bytes = 1e9};
     struct tsim_pattern pattern;
     struct tsim_route route;
     tsim_pattern_build(&pattern, loads->topology, ranks, n, &request);
     for (int32_t i = 0; i < pattern.n_lanes * pattern.n_phases; i++) {
         const struct tsim_pattern_phase *phase = &pattern.phases[i];
-        uint64_t what = number_of(N_EDGES, (uint64_t)op, (uint64_t)(phase->bytes * phase->n_messages));
-        int32_t rank = ranks[phase->owner],
-                place = tsim_placement_coordinates(loads->placement, rank).at[TSIM_AXIS_DATA];
-        struct message message =
-            message_of(loads, rank - place * loads->placement->stride[TSIM_AXIS_DATA], place, what);
         for (int32_t k = 0; k < phase->n_messages && pattern.kind == TSIM_PATTERN_PAIRWISE; k++) {
             tsim_pattern_route(&pattern, i, k, &route);
-            cross_route(loads, message, &route, crosses);
+            cross(loads, route.links, route.n);
         }
         for (int32_t k = 0; k < phase->n_shares; k++)
-            crosses(loads, message, pattern.shares[phase->first_share + k].link);
+            cross(loads, &pattern.shares[phase->first_share + k].link, 1);
+        int32_t rank = ranks[phase->owner];
+        add_message(loads, rank, tsim_placement_coordinates(loads->placement, rank).at[TSIM_AXIS_DATA],
+                    number_of(N_EDGES, (uint64_t)op, (uint64_t)(phase->bytes * phase->n_messages)));
     }
     tsim_pattern_release(&pattern);
 }
 
 /* On a torus a collective of a pass goes through the dimensions of its box, both ways. */
-static void cross_boxes(struct loads *loads, crosses_fn crosses) {
+static void add_boxes(struct loads *loads) {
     const struct tsim_placement *placement = loads->placement;
     int32_t *ranks = TSIM_NEW_ARRAY(&loads->arena, (size_t)placement->n_ranks, int32_t);
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
@@ -236,26 +226,10 @@ static void cross_boxes(struct loads *loads, crosses_fn crosses) {
                 tsim_placement_leads(placement, rank, axes) ? tsim_placement_ranks(placement, rank, axes, ranks) : 0;
             if (n <= 1)
                 continue;
-            cross_pattern(loads, ranks, n, TSIM_ALL_GATHER, crosses);
-            cross_pattern(loads, ranks, n, TSIM_ALL_TO_ALL, crosses);
+            add_collective(loads, ranks, n, TSIM_ALL_GATHER);
+            add_collective(loads, ranks, n, TSIM_ALL_TO_ALL);
         }
     }
-}
-
-static void cross_all(struct loads *loads, crosses_fn crosses) {
-    for (int32_t i = 0; i < loads->n_edges; i++)
-        for (int32_t place = 0; place < loads->placement->size[TSIM_AXIS_DATA]; place++) {
-            const struct first_edge *edge = &loads->edges[i];
-            struct tsim_route route;
-            route_edge(loads, edge, place, &route);
-            cross_route(loads, message_of(loads, edge->from, place, (uint64_t)edge->edge), &route, crosses);
-        }
-    if (loads->topology->count[TSIM_LINK_TORUS] > 0)
-        cross_boxes(loads, crosses);
-}
-
-static void add_message(struct loads *loads, struct message message, int32_t link) {
-    loads->messages[link] += message.number;
 }
 
 /* Adds a collective of each data-parallel group, or of each group that holds the same experts. */
@@ -279,50 +253,62 @@ static void add_data_collectives(struct loads *loads, const struct tsim_step_pla
     }
 }
 
+/* This says what each link of a run carries, from `first` on. */
 struct load {
     double bytes;
-    int32_t link;
+    int32_t first;
 };
 
 static int by_bytes(const void *a, const void *b) {
     const struct load *x = a, *y = b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes ? -1 : 1) : x->link - y->link;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? -1 : 1) : x->first - y->first;
 }
 
 /* Numbers the loads: sums of the same bytes in another order have the same number. */
 static void number_loads(struct loads *loads) {
-    size_t n = (size_t)loads->topology->n_links;
-    struct load *sorted = TSIM_NEW_ARRAY(&loads->arena, n, struct load);
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = (struct load){loads->data_bytes[i], (int32_t)i};
-    qsort(sorted, n, sizeof *sorted, by_bytes);
-    for (size_t i = 0, number = 0; i < n; i++) {
+    int32_t n = loads->topology->n_links;
+    const double *bytes = loads->data_bytes;
+    struct load *sorted = TSIM_NEW_ARRAY(&loads->arena, (size_t)n, struct load);
+    size_t n_runs = 0;
+    for (int32_t link = 0; link < n; link++)
+        if (link == 0 || bytes[link] < bytes[link - 1] || bytes[link] > bytes[link - 1])
+            sorted[n_runs++] = (struct load){bytes[link], link};
+    qsort(sorted, n_runs, sizeof *sorted, by_bytes);
+    for (size_t i = 0, number = 0; i < n_runs; i++) {
         number += i > 0 && sorted[i].bytes - sorted[i - 1].bytes > SAME_FRAC * sorted[i].bytes;
-        loads->data_loads[sorted[i].link] = (int32_t)number;
+        for (int32_t link = sorted[i].first;
+             link < n && !(bytes[link] < sorted[i].bytes || bytes[link] > sorted[i].bytes); link++)
+            loads->data_loads[link] = (int32_t)number;
     }
 }
 
-/* Adds what a message meets on a link: of which sort that is, and who else crosses it. */
-static void meet(struct loads *loads, struct message message, int32_t link) {
-    uint64_t *met = &loads->met[message.place], sort = (uint64_t)tsim_topology_link_sort(loads->topology, link);
-    *met = number_of(*met, message.what, sort);
-    if (may_be_short(loads, link))
-        *met = number_of(*met, loads->messages[link], (uint64_t)loads->data_loads[link]);
-}
-
-/* Gives replicas different kinds that are of different kinds already, or that meet different traffic. Returns the
- * number of kinds. */
+/* Gives replicas different kinds that are of different kinds already, or that meet different traffic: other messages,
+ * or links of another sort. Returns the number of kinds. */
 static int32_t tell_apart(struct loads *loads, int32_t *kinds) {
-    const struct tsim_placement *placement = loads->placement;
-    int32_t n = placement->size[TSIM_AXIS_DATA], n_kinds = 0;
-    memset(loads->messages, 0, (size_t)loads->topology->n_links * sizeof *loads->messages);
-    cross_all(loads, add_message);
+    int32_t n = loads->placement->size[TSIM_AXIS_DATA], n_kinds = 0;
+    uint64_t *met = TSIM_NEW_ARRAY(&loads->arena, (size_t)n, uint64_t);
+    memset(loads->carried, 0, (size_t)loads->topology->n_links * sizeof *loads->carried);
+    for (size_t i = 0, k = 0; i < loads->n_messages; i++) {
+        const struct message *message = &loads->messages[i];
+        uint64_t number = number_of((uint64_t)message->first_rank, message->what, (uint64_t)kinds[message->place]);
+        for (; k < message->end; k++)
+            loads->carried[loads->crossed[k]] += number;
+    }
     for (int32_t place = 0; place < n; place++)
-        loads->met[place] = (uint64_t)kinds[place];
-    cross_all(loads, meet);
+        met[place] = (uint64_t)kinds[place];
+    for (size_t i = 0, k = 0; i < loads->n_messages; i++) {
+        const struct message *message = &loads->messages[i];
+        uint64_t *of = &met[message->place];
+        for (; k < message->end; k++) {
+            int32_t link = loads->crossed[k];
+            *of = number_of(*of, message->what, (uint64_t)loads->sorts[link]);
+            if (loads->may_be_short[link])
+                *of = number_of(*of, loads->carried[link], (uint64_t)loads->data_loads[link]);
+        }
+    }
     for (int32_t place = 0; place < n; place++) {
         int32_t first = 0;
-        while (loads->met[first] != loads->met[place])
+        while (met[first] != met[place])
             first++;
         kinds[place] = first == place ? n_kinds++ : kinds[first];
     }
@@ -348,7 +334,7 @@ static const int32_t *find_standing_links(struct tsim_arena *arena, struct loads
     int32_t *stands = TSIM_NEW_ARRAY(arena, n, int32_t);
     for (size_t i = 0; i < n; i++) /* at the ends of a dimension that is no ring there are no links */
         sorted[i] = (struct crossed){
-            number_of(loads->messages[i], (uint64_t)loads->data_loads[i], loads->topology->bytes_per_s[i] > 0),
+            number_of(loads->carried[i], (uint64_t)loads->data_loads[i], loads->topology->bytes_per_s[i] > 0),
             (int32_t)i};
     qsort(sorted, n, sizeof *sorted, by_what);
     for (size_t i = 0, first = 0; i < n; i++) {
@@ -392,11 +378,11 @@ static bool find_kinds(struct tsim_arena *arena, const struct tsim_placement *pl
         return false;
     int32_t *kinds = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t);
     memcpy(kinds, stand_ins->of, (size_t)n * sizeof *kinds);
-    struct loads loads = {.placement = placement, .kinds = kinds};
+    struct loads loads = {.placement = placement};
     tsim_arena_init(&loads.arena);
     loads.topology = tsim_topology_build(&loads.arena, plan->scenario, plan->cluster);
     size_t n_links = (size_t)loads.topology->n_links;
-    loads.messages = TSIM_NEW_ARRAY(&loads.arena, n_links, uint64_t);
+    loads.carried = TSIM_NEW_ARRAY(&loads.arena, n_links, uint64_t);
     loads.data_bytes = TSIM_NEW_ARRAY(&loads.arena, n_links, double);
     loads.data_loads = TSIM_NEW_ARRAY(&loads.arena, n_links, int32_t);
     if (plan->has_data_group)
@@ -404,8 +390,10 @@ static bool find_kinds(struct tsim_arena *arena, const struct tsim_placement *pl
     if (plan->has_data_group && plan->scenario->model->experts.count > 0)
         add_data_collectives(&loads, plan, true);
     number_loads(&loads);
-    find_edges(&loads);
-    loads.met = TSIM_NEW_ARRAY(&loads.arena, (size_t)n, uint64_t);
+    find_sorts(&loads);
+    add_edges(&loads);
+    if (loads.topology->count[TSIM_LINK_TORUS] > 0)
+        add_boxes(&loads);
     while (n_kinds > n_before && n_kinds < n) {
         n_before = n_kinds;
         n_kinds = tell_apart(&loads, kinds);
@@ -413,6 +401,8 @@ static bool find_kinds(struct tsim_arena *arena, const struct tsim_placement *pl
     *stand_ins = tsim_stand_ins_of(arena, kinds, n);
     if (plan->cluster->torus_shape[0] > 0)
         stand_ins->links = find_standing_links(arena, &loads);
+    tsim_heap_free(loads.messages);
+    tsim_heap_free(loads.crossed);
     tsim_arena_release(&loads.arena);
     return n_kinds < n;
 }

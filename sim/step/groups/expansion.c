@@ -185,9 +185,22 @@ static void cross_group(const struct tsim_step_links *step_links, struct tsim_ar
     tsim_pattern_release(&pattern);
 }
 
+/* Returns which nodes have links of their own that are simulated; NULL: all may. */
+static bool *nodes_that_stand(const struct tsim_step_links *step_links, struct tsim_arena *arena) {
+    const struct tsim_topology *t = step_links->topology;
+    if (!step_links->stands || t->count[TSIM_LINK_TORUS] > 0)
+        return NULL;
+    bool *stands = TSIM_NEW_ARRAY(arena, (size_t)(t->n_ranks / t->ranks_per_node), bool);
+    for (int32_t link = 0; link < t->first[TSIM_LINK_NIC_OUT]; link++)
+        if (step_links->stands[link])
+            stands[tsim_topology_link_node(t, link)] = true;
+    return stands;
+}
+
 static void cross_groups(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                          const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, unsigned axes,
                          int whose) {
+    const bool *node_stands = nodes_that_stand(step_links, arena);
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
     /* The request is the stage's, and groups of a stage mostly follow one another. */
     const struct tsim_stage_plan *of = NULL;
@@ -196,6 +209,9 @@ static void cross_groups(const struct tsim_step_links *step_links, struct tsim_a
         if (!tsim_placement_leads(placement, rank, axes))
             continue;
         int32_t n = tsim_placement_ranks(placement, rank, axes, ranks);
+        if (node_stands && tsim_placement_same_node(placement, rank, ranks[n - 1]) &&
+            !node_stands[tsim_placement_node(placement, rank)])
+            continue; /* it crosses nothing that is simulated */
         struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
         const struct tsim_stage_group *group = stage_group_of(placement, stage_groups, &at);
         if (n > 1 && group->stage_plan != of) {
