@@ -355,7 +355,7 @@ static bool are_played_alike(const struct tsim_stage_group *group, int64_t from,
 /* Returns whether nobody listens to the operators of the passes from the one item to the other, or somebody to all of
  * them. */
 static bool are_told_alike(const struct tsim_stage_group *group, int64_t from, int64_t to) {
-    return !group->is_told || !group->told_items || !memchr(group->told_items + from, true, (size_t)(to - from));
+    return !group->is_told || !group->told_items || !memchr(group->told_items + from, 1, (size_t)(to - from));
 }
 
 /* Returns whether the whole schedule has at `index + step` what it has at `index`, so many slots later. */

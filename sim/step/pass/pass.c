@@ -181,7 +181,8 @@ static void delay_weight_gradient(struct tsim_op_list *list, int32_t product, in
         else
             list->ops[to++] = list->ops[i];
     list->ops[to - 1].overlap = TSIM_CONCURRENT_NEXT;
-    memcpy(&list->ops[to], delayed, (size_t)n * sizeof *delayed);
+    for (int32_t i = 0; i < n; i++)
+        list->ops[to + i] = delayed[i];
 }
 
 /* Makes exchanges waited for that no other pass hides. Only the one that sends rows' gradients back runs beside the
