@@ -3,6 +3,7 @@
 #include "cluster/power.h"
 #include "model/model.h"
 #include "step/account/account.h"
+#include "step/account/alike_links.h"
 #include "step/account/link_utilization.h"
 #include "step/account/peak_demand.h"
 #include "step/account/periods.h"
@@ -747,8 +748,12 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         tsim_step_links_cross(&run.links, scratch, placement, run.stage_groups);
     tsim_copies_cross_slots(scratch, run.stage_groups, run.n_stage_groups);
     bool has_others = run.plan->has_copies || tsim_reads_over_nics(run.plan); /* whose rates are not known ahead */
-    if (run.has_links && !has_others)
+    const int32_t *stands_for = NULL;                                         /* by link of the topology */
+    if (run.has_links && !has_others) {
         tsim_spare_links_find(run.stage_groups, run.n_stage_groups);
+        if (!run.plan->is_stepped && scenario->cluster.n_background == 0)
+            stands_for = tsim_alike_links_find(scratch, &run.links.links, run.stage_groups, run.n_stage_groups);
+    }
     for (int32_t i = 0; i < run.n_stage_groups; i++) {
         if (!run.has_links && !has_others)
             tsim_spare_meters_find(&run.stage_groups[i]);
@@ -769,6 +774,8 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK) {
         tsim_spare_links_book(run.stage_groups, run.n_stage_groups);
+        if (stands_for)
+            tsim_alike_links_book(&run.links.links, stands_for);
         for (int32_t i = 0; i < run.n_stage_groups; i++)
             tsim_account_close(&run.stage_groups[i]);
         simulation->time_s = period_s(&run);

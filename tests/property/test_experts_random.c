@@ -116,8 +116,7 @@ static void check_parts(struct random_source *random, struct example *e) {
 }
 
 START_TEST(random_mixtures) {
-    struct random_source random = {SEED};
-    printf("seed %u\n", SEED);
+    struct random_source random = random_start(SEED);
     for (int i = 0; i < N_CASES; i++) {
         struct example e;
         random_mixture(&random, &e);

@@ -79,8 +79,7 @@ static void check_trees(const struct tsim_explanation *explanation) {
 }
 
 START_TEST(random_plans) {
-    struct random_source random = {SEED};
-    printf("seed %u\n", SEED);
+    struct random_source random = random_start(SEED);
     for (int i = 0; i < N_CASES; i++) {
         struct example e;
         struct tsim_arena arena;

@@ -105,8 +105,7 @@ static void check_case(struct tsim_arena *arena, struct random_source *random, i
 }
 
 START_TEST(random_inputs) {
-    struct random_source random = {SEED};
-    printf("seed %u\n", SEED);
+    struct random_source random = random_start(SEED);
     for (int i = 0; i < random_cases(120); i++) {
         struct tsim_arena arena;
         tsim_arena_init(&arena);

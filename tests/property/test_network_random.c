@@ -21,7 +21,7 @@ enum { N_CASES = 45 };
 
 static struct tsim_arena arena;
 static struct tsim_diags diags;
-static struct random_source source = {SEED};
+static struct random_source source;
 static char file[64];
 
 static int between(int low, int high) {
@@ -223,7 +223,7 @@ static void check(struct outcomes *outcomes) {
 START_TEST(random_networks) {
     const int n_cases = (int)random_cases(N_CASES);
     struct outcomes outcomes = {0};
-    printf("seed %u\n", SEED);
+    source = random_start(SEED);
     strcpy(file, "/tmp/tsim-test-network-XXXXXX");
     int handle = mkstemp(file);
     ck_assert_int_ge(handle, 0);
@@ -303,7 +303,7 @@ static int32_t n_simulated(const struct tsim_scenario *scenario) {
 START_TEST(folded_replicas) {
     const int n_cases = (int)random_cases(N_CASES);
     int n_valid = 0, n_folded = 0, n_of_kinds = 0;
-    printf("seed %u\n", SEED);
+    source = random_start(SEED);
     strcpy(file, "/tmp/tsim-test-network-XXXXXX");
     int handle = mkstemp(file);
     ck_assert_int_ge(handle, 0);

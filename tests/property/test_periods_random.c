@@ -262,12 +262,11 @@ static void describe_plan(int i, const struct tsim_scenario *sc, char *text, siz
 }
 
 static void expect_the_same(void (*random_of)(struct random_source *, struct example *), long n_cases) {
-    struct random_source random = {SEED};
+    struct random_source random = random_start(SEED);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     int n_shortened = 0;
     double repeated = 0, all = 0;
-    printf("seed %u\n", SEED);
     for (int i = 0; i < n_cases; i++) {
         struct example e;
         char plan[200];

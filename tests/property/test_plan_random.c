@@ -42,10 +42,9 @@ static void check_bound(struct tsim_arena *arena, const struct example *e, int n
 }
 
 START_TEST(nothing_beats_its_bound) {
-    struct random_source random = {SEED};
+    struct random_source random = random_start(SEED);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
-    printf("seed %u\n", SEED);
     for (int i = 0; i < random_cases(N_BOUNDS); i++) {
         struct example e;
         random_plan(&random, &e);
@@ -249,14 +248,9 @@ static void check_space(struct tsim_arena *arena, struct random_source *random, 
         n_refined += tsim_plan_is_fine(all.best[i].candidate, &all.best[i].choice);
 }
 
-static unsigned seed(void) {
-    const char *said = getenv("TSIM_SEED");
-    return said ? (unsigned)strtoul(said, NULL, 10) : SEED;
-}
-
 START_TEST(search_finds_what_all_simulations_find) {
     const long n_spaces = random_cases(N_PLANS) / 10;
-    struct random_source random = {seed()};
+    struct random_source random = random_start(SEED);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     for (int i = 0; i < n_spaces; i++) {

@@ -146,13 +146,12 @@ static double most_from_messages(const struct tsim_scenario *sc) {
 
 START_TEST(random_plans) {
     const int n_cases = (int)random_cases(N_CASES);
-    struct random_source random = {SEED};
+    struct random_source random = random_start(SEED);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     struct apart all = {0};
     double sum_of_differences = 0;
     int n_alone = 0;
-    printf("seed %u\n", SEED);
     for (int i = 0; i < n_cases; i++) {
         struct example e;
         random_plan(&random, &e);
@@ -239,7 +238,7 @@ static void check_same(const struct tsim_step_simulation *a, const struct tsim_s
 START_TEST(joined_parts) {
     static const double HOST_S[] = {0, 1e-6, 5e-6, 1e-4};
     const int n_cases = (int)random_cases(N_CASES);
-    struct random_source random = {SEED + 1};
+    struct random_source random = random_start(SEED + 1);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     int n_joined = 0, n_heard = 0;
@@ -283,7 +282,7 @@ END_TEST
  * waits for launches collectives make longer, are played by their operators. */
 START_TEST(random_hosts) {
     const int n_cases = (int)random_cases(N_CASES);
-    struct random_source random = {SEED};
+    struct random_source random = random_start(SEED);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     struct apart all = {0};
@@ -331,7 +330,7 @@ END_TEST
  * slots have to carry. */
 START_TEST(random_copies) {
     const int n_cases = (int)random_cases(N_CASES);
-    struct random_source random = {SEED};
+    struct random_source random = random_start(SEED);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     struct apart all = {0};
@@ -432,7 +431,7 @@ static void slow_some(struct random_source *random, struct tsim_scenario *sc, st
 /* Replicas that are as fast as each other are one: each stage group that is simulated by itself has the times of the
  * one that stands for it, and all accelerators are counted. */
 START_TEST(slow_accelerators) {
-    struct random_source random = {SEED + 2};
+    struct random_source random = random_start(SEED + 2);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     int n_folded = 0, n_trees = 0;

@@ -120,6 +120,9 @@ struct tsim_copying {
     bool is_of_update; /* the item's activations are copied; its gradients for the host's update come next */
 };
 
+/* In place of a link: another one stands for it (alike_links.h). */
+#define TSIM_OTHER_STANDS INT32_MIN
+
 /* The engine's resources of one rank. If one step of each stage is simulated (folding.h), they are the rank's own,
  * and a resource that cannot be short is a meter, which only counts (peak_demand.h). Otherwise scale_up and NICs are
  * links of the topology. */

@@ -27,6 +27,8 @@ void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_gro
                                     per_unit * slots->per_byte / (double)slots->n_ranks[resource]);
     struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
     bool has_room = task->n_demands + task->n_metered < TSIM_TASK_MAX_DEMANDS;
+    if (resource == TSIM_OTHER_STANDS)
+        return;
     if (resource < 0) {
         TSIM_ASSERT(has_room);
         task->demands[tsim_metered_place(task->n_metered++)] = demand;
