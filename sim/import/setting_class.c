@@ -29,9 +29,17 @@ static bool value_matches(const char *pattern, const struct tsim_value *value) {
     return value->kind == TSIM_VALUE_SCALAR && fnmatch(pattern, value->text, 0) == 0;
 }
 
-/* The pattern of LENGTH characters stands for a key, or for KEY=VALUE. Most patterns begin with another letter than the
- * key, which is quicker to see than to match. */
-static bool matches(const char *pattern, size_t length, const char *key, const struct tsim_value *value) {
+/* Tells whether the value is what a pattern names behind "=": OFF is a switch that is off. */
+static bool is_named(const char *pattern, const struct tsim_value *value) {
+    if (strcmp(pattern, TSIM_OFF) == 0)
+        return tsim_value_is_off(value) && !tsim_value_is_null(value);
+    return value_matches(pattern, value);
+}
+
+/* The pattern of LENGTH characters stands for a key, or for KEY=VALUE. A value that is off has to be named: no pattern
+ * of keys alone, nor of any value (KEY=*...), is about it. Most patterns begin with another letter than the key, which
+ * is quicker to see than to match. */
+static bool matches(const char *pattern, size_t length, const char *key, const struct tsim_value *value, bool is_off) {
     char text[128];
     if (pattern[0] != key[0] && !strchr("*?[", pattern[0]))
         return false;
@@ -39,9 +47,11 @@ static bool matches(const char *pattern, size_t length, const char *key, const s
     memcpy(text, pattern, length);
     text[length] = '\0';
     char *equals = strchr(text, '=');
+    if (is_off && (!equals || equals[1] == '*'))
+        return false;
     if (equals)
         *equals = '\0';
-    return fnmatch(text, key, 0) == 0 && (!equals || value_matches(equals + 1, value));
+    return fnmatch(text, key, 0) == 0 && (!equals || !value || is_named(equals + 1, value));
 }
 
 /* Tells whether one of the words of a key, which others stand around ("kill_switch_path", "s3.upload-dir"), is in the list. */
@@ -135,14 +145,39 @@ bool tsim_may_be_layers(const char *key) {
     return has_word(key, "layer layers block blocks expert experts", false);
 }
 
-const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
-                                                       const struct tsim_setting_class *classes, size_t n_classes) {
+/* Finds the first pattern that matches the setting. Returns its class, or NULL. */
+static const struct tsim_setting_class *find_pattern(const char *key, const struct tsim_value *value,
+                                                     const struct tsim_setting_class *classes, size_t n_classes,
+                                                     const char **pattern, size_t *length) {
+    const bool is_off = value && tsim_value_is_off(value);
     for (size_t i = 0; i < n_classes; i++)
         for (const char *at = classes[i].patterns; *at; at += strspn(at, " ")) {
-            size_t length = strcspn(at, " ");
-            if (matches(at, length, key, value))
+            *pattern = at;
+            *length = strcspn(at, " ");
+            if (matches(at, *length, key, value, is_off))
                 return &classes[i];
-            at += length;
+            at += *length;
         }
     return NULL;
+}
+
+const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
+                                                       const struct tsim_setting_class *classes, size_t n_classes) {
+    const char *pattern;
+    size_t length;
+    return find_pattern(key, value, classes, n_classes, &pattern, &length);
+}
+
+bool tsim_is_any_of_section(const char *key, const struct tsim_value *value, const struct tsim_setting_class *classes,
+                            size_t n_classes) {
+    static const char OF_FILES[] = "checkpoint checkpoints dataset datasets dataloader loader tokenizer callbacks "
+                                   "callback loggers exp ci variables prompt streams lighteval launcher";
+    const char *pattern, *dot = strrchr(key, '.');
+    char section[128];
+    size_t length = dot && (size_t)(dot - key) < sizeof section ? (size_t)(dot - key) : 0;
+    memcpy(section, key, length);
+    section[length] = '\0';
+    return length > 0 && !has_word(section, OF_FILES, false) &&
+           find_pattern(key, value, classes, n_classes, &pattern, &length) && length > 2 &&
+           strncmp(pattern + length - 2, ".*", 2) == 0 && !tsim_is_housekeeping(key) && tsim_may_change_run(dot + 1);
 }

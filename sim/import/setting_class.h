@@ -4,9 +4,13 @@
 
 #include "config/text/value.h"
 
+/* What stands behind "=" in a pattern for a switch that is off, in whatever words. */
+#define TSIM_OFF "OFF"
+
 /* A class of settings; the first class that matches a setting decides about it. `patterns` are a shell's (fnmatch),
  * separated by blanks: patterns of keys, or KEY=VALUE, both patterns, for a class of some values. A setting that is off
- * or null belongs to no class. */
+ * belongs to a class only by a pattern that names this value: KEY=OFF (any word for it but null), KEY=0. A switch that
+ * a program has on by default needs such a row; otherwise a setting that is off counts as one of no effect. */
 struct tsim_setting_class {
     const char *patterns;
     const char *why; /* NULL: no effect on performance; else the effect that is not modelled, for a warning */
@@ -14,9 +18,14 @@ struct tsim_setting_class {
     bool changes_run;
 };
 
-/* Returns the class of a setting by its key here and its value; NULL if there is none. */
+/* Returns the class of a setting by its key here and its value; NULL if there is none. Without a value, it returns the
+ * first class with a pattern of the key, whatever values that is about. */
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
                                                        const struct tsim_setting_class *classes, size_t n_classes);
+/* Returns whether a setting has its class only because it stands in a section (a pattern SECTION.*), though its name may
+ * be about the model, its data types, the batch or the plan. */
+bool tsim_is_any_of_section(const char *key, const struct tsim_value *value, const struct tsim_setting_class *classes,
+                            size_t n_classes);
 /* Returns whether the words of a key that no class knows are about files, names, logs, evaluation, or numbers of the
  * learning rate and of initialization, on which no step's time depends. Words about models, plans and configurations in
  * it rule that out. */

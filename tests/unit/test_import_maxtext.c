@@ -91,7 +91,7 @@ START_TEST(what_maxtext_does_that_is_refused) {
                                            {"ici_sequence_parallelism: 2\n", "ici_sequence_parallelism"},
                                            {"ici_tensor_parallelism: 0\n", "ici_tensor_parallelism"},
                                            {"per_device_batch_size: 0.3\n", "per_device_batch_size"},
-                                           {"remat_policy: custom\n", "remat_policy"},
+                                           {"remat_policy: custom\nout_proj: offload\n", "remat_policy"},
                                            {"opt_type: adagrad\n", "opt_type"},
                                            {"optimizer_memory_host_offload: true\n", "optimizer_memory_host_offload"},
                                            {"width_of_something: 3\n", "width_of_something"}};

@@ -410,7 +410,7 @@ START_TEST(nothing_is_passed_over) {
     input.ignored = IGNORED;
     input.n_ignored = 1;
     ck_assert_int_eq(megatron_s->read(&arena, &input, &result, &diags), TSIM_OK);
-    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --deterministic-mode (line 1): not modelled"));
+    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --deterministic-mode (line 1): tsim does not model"));
     ck_assert_ptr_nonnull(strstr(result.yaml, "#   --made-up-layers (line 1): left out by --ignore"));
     ck_assert_ptr_nonnull(strstr(result.yaml, "# Without effect on performance: 1 setting."));
     ck_assert_ptr_nonnull(strstr(result.no_effect, "note: --lr 3e-4: no effect"));
@@ -424,7 +424,7 @@ START_TEST(unknown_names_share_a_warning) {
     ck_assert_int_eq(import_text("megatron", SIZES "--made-up 7 --fancy-banner --telemetry-pipe x", &result), TSIM_OK);
     ck_assert_uint_eq(diags.n_errors, 0);
     const char *message = diags.items[diags.n_items - 1].message;
-    ck_assert_msg(strncmp(message, "2 ", 2) == 0 && strstr(message, "--made-up, --fancy-banner"), "%s", message);
+    ck_assert_msg(strstr(message, " 2 ") && strstr(message, "--made-up, --fancy-banner"), "%s", message);
 }
 END_TEST
 

@@ -19,6 +19,15 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("fsdp_config.fsdp_auto_wrap_policy=NO_WRAP", "one unit of all parameters"),
     SPEED("deepspeed_config.offload_optimizer_device=nvme", "the optimizer on a disk; here on the host"),
     SPEED("ipex_config.*", "Intel's extension"),
+    SPEED("fsdp_config.fsdp_backward_prefetch=NO_PREFETCH fsdp_config.fsdp_backward_prefetch_policy=NO_PREFETCH "
+          "fsdp_config.backward_prefetch=NO_PREFETCH",
+          "shards that are gathered when they are needed: parallelism.prefetch"),
+    NOTHING("parallelism_config.parallelism_config_dp_shard_size fsdp_config.fsdp_auto_wrap_policy "
+            "fsdp_config.fsdp_backward_prefetch* fsdp_config.fsdp_cpu_ram_efficient_loading "
+            "fsdp_config.fsdp_forward_prefetch fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_sync_module_states "
+            "fsdp_config.fsdp_use_orig_params fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.fsdp_version "
+            "deepspeed_config.gradient_clip* deepspeed_config.contiguous_gradients "
+            "deepspeed_config.zero3_save_16bit_model"),
     NOTHING("compute_environment debug distributed_type downcast_bf16 enable_cpu_affinity gpu_ids machine_rank "
             "main_process_* "
             "main_training_function mixed_precision num_machines num_processes rdzv_* same_network tpu_* use_cpu "

@@ -19,7 +19,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "model._target_=*Speech* "
             "*_target_=*diffusion* *_target_=*.vlm.* recipe=*VLM* recipe=*[dD]iffusion* flow_matching.* processor.* "
             "recipe=*ASR* "
-            "freeze_config.freeze_vision_tower=[fF]alse dit.* fm.*",
+            "freeze_config.freeze_vision_tower=OFF dit.* fm.*",
             IMAGES),
     REFUSED("recipe=*[kK]nowledgeDistill* *_target_=*.kd.* *_target_=*kd_loss* teacher_model.* kd_ratio kd_* "
             "recipe=*Eagle* "
@@ -44,6 +44,22 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("distributed.offload_policy* distributed.offload_policy.* offload_policy.*", "parameters on the host"),
     SPEED("mtp.*", "a module that predicts further tokens"),
     SPEED("fp8.filter_fqns", "products that stay in 16 bits"),
+    SPEED("distributed.defer_fsdp_grad_sync=OFF distributed_config.defer_fsdp_grad_sync=OFF "
+          "parallelizer.defer_fsdp_grad_sync=OFF",
+          "gradients reduced behind each micro-batch; here behind the last one"),
+    SPEED("model.backend.rope_fusion=OFF", "a fusion switched off"),
+    SPEED("model.backend.experts", "another kernel for the products of experts"),
+    SPEED("distributed.fsdp2_*_prefetch_depth distributed.enable_fsdp2_prefetch distributed.enable_fsdp2_prefetch=OFF",
+          "how far ahead shards are gathered: parallelism.prefetch"),
+    SPEED("distributed.moe.reshard_after_forward", "experts' weights gathered again for the backward pass"),
+    SPEED("peft.exclude_modules", "products without an adapter among those that have one"),
+    NOTHING(
+        "model.backend.rms_norm model.backend.enable_hf_state_dict_adapter model.load_base_model "
+        "model.backend.enable_fsdp_optimizations compile.mode autopipeline.layers_per_stage autopipeline.pp_schedule "
+        "autopipeline.round_virtual_stages_to_pp_multiple distributed.pipeline.layers_per_stage "
+        "distributed.pipeline.pp_schedule distributed.pipeline.round_virtual_stages_to_pp_multiple "
+        "fp8.enable_fsdp_float8_all_gather fp8.force_recompute_fp8_weight_in_bwd optimizer.adam_w_mode "
+        "fp8.precompute_float8_dynamic_scale_for_fsdp"),
     SPEED("nsys.* profiling.* profiler.*", "the cost of profiling"),
     NOTHING(
         "recipe recipe.* seed benchmark.* step_scheduler.* dist_env.* rng.* model.* checkpoint.* distributed.* "

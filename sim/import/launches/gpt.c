@@ -245,7 +245,7 @@ static void put_full(struct tsim_gpt *g, const struct tsim_setting *from) {
         tsim_recipe_put(g->r, "training.recompute", from, NULL, "full");
         if (strcmp(text, "block") == 0 && n < per_chunk)
             tsim_recipe_not_modelled(g->r, count ? count : method,
-                                     "not modelled: %lld of a stage's %lld layers; all of them are recomputed here",
+                                     "the program recomputes %lld of a stage's %lld layers, tsim all of them",
                                      (long long)n, (long long)per_chunk);
     }
 }

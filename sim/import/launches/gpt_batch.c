@@ -96,7 +96,7 @@ static int64_t put_steps(struct tsim_gpt *g, const struct tsim_setting *s, int64
         tsim_recipe_put_int(g->r, "training.batch_ramp.samples", s,
                             (int64_t)(steps[n - 1].tokens / (double)(sequence_length > 0 ? sequence_length : 1)));
     } else if (n > 1) {
-        tsim_recipe_not_modelled(g->r, s, "not modelled: steps of unequal size; every step has the last batch here");
+        tsim_recipe_not_modelled(g->r, s, "the batch grows from step to step; in tsim every step has the last one");
     }
     return steps[n - 1].batch;
 }

@@ -285,7 +285,7 @@ static void put_routing(struct tsim_gpt *g) {
     if (capacity && pads)
         tsim_recipe_put(g->r, "model.experts.capacity_factor", capacity, NULL, "%.60s", tsim_setting_text(capacity));
     else if (capacity)
-        tsim_recipe_not_modelled(g->r, capacity, "not modelled: dropping tokens without padding the rest");
+        tsim_recipe_not_modelled(g->r, capacity, "tsim drops no tokens unless the rest is padded");
 }
 
 const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g) {

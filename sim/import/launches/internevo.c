@@ -19,15 +19,18 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("parallel.zero1.fsdp=true", "PyTorch's FSDP: --set parallelism.zero=3 beside --ignore says it"),
     REFUSED("parallel.sequence_2D.enable=true",
             "context parallelism in two dimensions: here it is one ring, gather or exchange"),
-    NOTHING("parallel.sequence_2D.*"),
+    NOTHING("parallel.sequence_2D.context_size parallel.sequence_2D.head_size parallel.sequence_2D.window_size "
+            "parallel.sequence_2D.device_placement_strategy.head_first parallel.sequence_2D.* "
+            "parallel.pipeline.interleaved_overlap data.min_length data.valid_* "
+            "hybrid_zero_optimizer.clip_grad_norm"),
     REFUSED("parallel.pipeline.mode=ZBV parallel.pipeline.mode=DUALPIPE parallel.pipeline.zero_bubble=true",
             "another schedule of the pipeline: --set parallelism.schedule=ID with --ignore"),
     REFUSED("model.apply_post_layer_norm=true", "norms behind the blocks alone"),
     REFUSED("model.use_sliding_window=true", "attention in windows: here it reaches over the whole sequence"),
     REFUSED("data.is_multimodal=true", IMAGES),
-    SPEED("data.use_packed_dataset=false", "samples of different lengths: here each has the whole sequence"),
+    SPEED("data.use_packed_dataset=OFF", "samples of different lengths: here each has the whole sequence"),
     SPEED("data.pack_sample_into_one=true", "attention to all of a packed sequence"),
-    SPEED("model.use_flash_attn=false", "attention without its fused kernel"),
+    SPEED("parallel.weight.overlap=OFF", "weights gathered when they are needed: parallelism.overlap.parameters"),
     SPEED("model.residual_in_fp32=true", "a residual stream of fp32"),
     NOTHING("parallel.expert_weight.size=1"),
     SPEED("model.moe_use_residual=true parallel.expert_weight.size moe.drop_tokens",
@@ -175,7 +178,7 @@ static void put_recompute(struct tsim_recipe *r) {
     else if (is_of_type(r, "INTERNLM") && !(norms && !tsim_setting_flag(r, norms)))
         tsim_recipe_put_list(r, "training.recompute", s, NORMS, 1);
     if (share > 0.0 && share < 1.0)
-        tsim_recipe_not_modelled(r, s, "not modelled: a share of the layers; all of them are recomputed here");
+        tsim_recipe_not_modelled(r, s, "the program recomputes a share of the layers, tsim all of them");
 }
 
 /* "16 8 300": micro-batches of a pass, more of them, and after how many steps; an empty text is none. */
@@ -243,7 +246,10 @@ static void build(struct tsim_recipe *r) {
     add_experts(r, replicas);
     add_precision(r);
     check_ramp(r);
+    const struct tsim_setting *flash = find(r, "model.use_flash_attn");
     tsim_gpt_build(&gpt);
+    if (flash && !tsim_setting_flag(r, flash))
+        tsim_recipe_put(r, "training.attention", flash, NULL, "standard");
     put_recompute(r);
     put_weights(r, is_isp, replicas * (is_isp ? tensor : 1));
     if (gradients)

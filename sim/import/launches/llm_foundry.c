@@ -47,8 +47,11 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("profiler.*", "the cost of profiling"),
     SPEED("unpacked",
           "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
+    SPEED("fsdp_config.backward_prefetch=NONE fsdp_config.backward_prefetch=NO_PREFETCH",
+          "shards that are gathered when they are needed: parallelism.prefetch"),
     NOTHING(
-        "model.* tokenizer.* tokenizer_name train_loader.* eval_loader* scheduler.* optimizer.* algorithms.* "
+        "model.attn_implementation model.peft_config.lora_alpha model.peft_config.*_type model.* tokenizer.* "
+        "tokenizer_name train_loader.* eval_loader* scheduler.* optimizer.* algorithms.* "
         "algorithms max_duration "
         "eval_* icl_* global_seed seed run_name data_local data_remote max_seq_len max_split_size_mb variables.* "
         "save_* load_* "

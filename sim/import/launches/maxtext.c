@@ -36,19 +36,22 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("ici_sequence_parallelism dcn_sequence_parallelism ici_tensor_transpose_parallelism dcn_tensor_transpose_parallelism "
             "ici_context_autoregressive_parallelism dcn_context_autoregressive_parallelism",
             "an axis of the mesh that tsim does not have: data, fsdp, tensor, context, expert and stages are known"),
-    NOTHING("unused.* partial_rotary_factor kv_quant_* quantize_kvcache=False quantize_kvcache=false"), /* of inference */
+    NOTHING("unused.* partial_rotary_factor kv_quant_* quantize_kvcache=False shardy"), /* of inference */
     REFUSED("pipeline_parallel_layers pipeline_delay_activation_forwarding", "a pipeline of some of the layers, or a slower one"),
     REFUSED("optimizer_memory_host_offload", "the optimizer on the host: --set training.offload.optimizer=true beside --ignore"),
     REFUSED("parameter_memory_host_offload", "parameters on the host"),
     REFUSED("activations_in_float32", OTHER_TYPE),
     REFUSED("enable_rampup_batch_size", "a batch that grows: training.batch_growth"),
-    NOTHING("capacity_factor=-1*"),
-    SPEED("capacity_factor", "experts with buffers of a fixed length: model.experts.capacity_factor"),
     SPEED("shard_optimizer_over_data", "the optimizer's states over replicas, too"),
-    SPEED("megablox=False sparse_matmul=False", "products of experts with padded buffers"),
+    SPEED("megablox=OFF", "another kernel for the products of experts"),
+    SPEED("context_parallel_load_balance=OFF", "ranks of a sequence with unequal shares of attention"),
+    SPEED("cast_logits_to_fp32=OFF", "logits in 16 bits; here in 32"),
+    SPEED("set_remat_policy_on_pipeline_iterations=OFF set_remat_policy_on_layers_per_stage",
+          "what a pipeline's loop recomputes"),
+    SPEED("packing=OFF", "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
     SPEED("float32_logits float32_qk_product logits_dot_in_fp32", "parts of attention or of the head in fp32"),
     SPEED("num_vocab_tiling", "the head in parts: less memory"),
-    SPEED("scan_layers=False scan_layers=false", "layers that are compiled one by one"),
+    SPEED("scan_layers=OFF", "layers that are compiled one by one"),
     SPEED("profiler profiler_steps skip_first_n_steps_for_profiler", "the cost of profiling"),
     SPEED("use_batch_split_schedule use_ring_of_experts moe_fsdp_use_two_stage_all_gather moe_dispatch_no_expert_sharding", "how exchanges of experts are done"),
     NOTHING("base_config run_name base_output_directory steps learning_rate* lr_* warmup_* wsd_* cosine_* adam_* mu_dtype muon_* opt_type "
@@ -70,6 +73,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "weight_quantization_* act_quantization_* bwd_quantization_* use_qwix_quantization replicate_quant_scale matmul_precision "
             "constant_bound_config grad_dtype=float32 use_tunix sft_train_on_completion_only scan_layers megablox sparse_matmul "
             "custom_mesh inhomogeneous_layer_cycle_interval nope_layer_interval temperature_tuning cost_estimate_flops_* "
+            "query_proj key_proj value_proj qkv_proj out_proj context mlpwi mlpwi_0 mlpwi_1 mlpwo attention_out mla_q mla_kv "
             "XLA_* LIBTPU_* weight_dtype dtype use_jax_splash use_tokamax* decoder_layer_input mla_naive_kvcache subslice_shape "
             "managed_mldiagnostics* enable_single_controller generate_padding_batch* final_logits* record_internal_nn_metrics"),
 };
@@ -407,35 +411,111 @@ static void put_precision(struct reading *g) {
         tsim_recipe_put(g->r, "training.gradient_precision", gradients, NULL, "bf16");
 }
 
+/* What a layer keeps, by the names of its results: on the accelerator, or on the host. */
+struct kept {
+    int64_t on_device, on_host;
+};
+
+static bool is_kept(struct reading *g, struct kept *kept, const char *name, const char *otherwise) {
+    const struct tsim_setting *s = find(g->r, name);
+    const char *place = s ? tsim_setting_text(s) : otherwise;
+    kept->on_device += strcmp(place, "device") == 0;
+    kept->on_host += strcmp(place, "offload") == 0;
+    if (!TSIM_IS_ONE_OF(place, "device", "offload", "remat"))
+        tsim_recipe_error(g->r, s, "'%.40s' is none of device, offload and remat", place);
+    return strcmp(place, "device") == 0 || strcmp(place, "offload") == 0;
+}
+
+static void put_parts(struct reading *g, const struct tsim_setting *s, const char *const *parts, size_t n) {
+    enum { MOST_PARTS = 8 };
+    const char *all[MOST_PARTS];
+    const struct tsim_model *model = tsim_recipe_model(g->r);
+    size_t n_all = 0;
+    for (size_t i = 0; i < n && n_all + 1 < MOST_PARTS; i++) {
+        all[n_all++] = parts[i];
+        if (strcmp(parts[i], "ffn") == 0 && model && model->experts.count > 0)
+            all[n_all++] = "experts";
+    }
+    tsim_recipe_put_list(g->r, "training.recompute", s, all, n_all);
+}
+
+/* Puts a policy that says of each result whether it is kept (base.yml, remat_policy: custom). */
+static void put_custom(struct reading *g, const struct tsim_setting *s) {
+    static const char *const PROJECTIONS[] = {"query_proj", "key_proj", "value_proj"};
+    struct kept kept = {0, 0};
+    const char *parts[4] = {"norms"};
+    size_t n = 1, n_projections = 0;
+    is_kept(g, &kept, "decoder_layer_input", "device");
+    for (size_t i = 0; i < sizeof PROJECTIONS / sizeof PROJECTIONS[0]; i++)
+        n_projections += is_kept(g, &kept, PROJECTIONS[i], "remat");
+    const bool has_context = is_kept(g, &kept, "context", "remat"), has_output = is_kept(g, &kept, "out_proj", "remat"),
+               has_fused = is_kept(g, &kept, "mlpwi", "remat"), has_gate = is_kept(g, &kept, "mlpwi_0", "remat"),
+               has_up = is_kept(g, &kept, "mlpwi_1", "remat"), has_down = is_kept(g, &kept, "mlpwo", "remat"),
+               has_ffn = (has_fused || (has_gate && has_up)) && has_down;
+    if (!has_context)
+        parts[n++] = "attention";
+    if (!has_output)
+        parts[n++] = "output";
+    parts[n++] = has_ffn ? "activation" : "ffn";
+    if (n_projections == 3)
+        put_parts(g, s, parts, n);
+    else
+        tsim_recipe_put(g->r, "training.recompute", s, NULL, "full");
+    const bool has_more =
+        n_projections < 3 ? n_projections || has_context || has_output || has_fused || has_gate || has_up || has_down
+                          : !has_ffn && (has_fused || has_gate || has_up || has_down);
+    if (has_more)
+        tsim_recipe_not_modelled(g->r, s, "more is kept than training.recompute can say; here it is recomputed");
+    if (kept.on_host > 0 && kept.on_device > 0)
+        tsim_recipe_refuse(g->r, s,
+                           "some results are kept on the host and others on the accelerator, which tsim "
+                           "does not have");
+    else if (kept.on_host > 0)
+        tsim_recipe_put(g->r, "training.offload.activations", s, NULL, "100 %%");
+}
+
 /* Policies by what of a layer is computed again (MaxText/layers/decoders.py, get_remat_policy); proj is of 2023. */
 static void put_recompute(struct reading *g) {
+    enum { MOST_PARTS = 4 };
     static const struct {
-        const char *policy, *ours, *why; /* why: it is not quite so */
-    } POLICIES[] = {
-        {"full", "full", NULL},
-        {"none", "none", NULL},
-        {"minimal", "selective", "all products are kept, and the rest is recomputed"},
-        {"minimal_flash", "selective", "all products and attention's result are kept"},
-        {"minimal_with_context", "selective", "all products and attention's result are kept"},
-        {"minimal_with_context_and_quantization", "selective", "all products and attention's result are kept"},
-        {"save_dot_with_context_except_mlp", "ffn", NULL},
-        {"save_dot_except_mlp", "ffn", "attention's inside is recomputed, too"},
-        {"save_dot_except_mlpwi", "ffn", "the last product of the feed-forward block is kept"},
-        {"save_qkv_proj", "full", "what the projections of attention give is kept"},
-        {"proj", "full", "what the projections of attention give is kept"},
-        {"save_out_proj", "full", "what the last projection of attention gives is kept"}};
-    static const char *const PARTS[] = {"norms", "ffn"};
+        const char *policy, *ours, *why; /* ours: NULL is its parts; why: it is not quite so */
+        const char *parts[MOST_PARTS];
+    } POLICIES[] = {{"full", "full", NULL, {NULL}},
+                    {"none", "none", NULL, {NULL}},
+                    {"minimal", NULL, NULL, {"attention", "norms", "activation"}},
+                    {"minimal_flash", NULL, NULL, {"norms", "activation"}},
+                    {"minimal_with_context", NULL, NULL, {"norms", "activation"}},
+                    {"minimal_with_context_and_quantization", NULL, NULL, {"norms", "activation"}},
+                    {"save_dot_with_context_except_mlp", NULL, NULL, {"norms", "ffn"}},
+                    {"save_dot_except_mlp", NULL, NULL, {"attention", "norms", "ffn"}},
+                    {"save_dot_except_mlpwi",
+                     NULL,
+                     "the last product of the feed-forward block is kept; here it is recomputed",
+                     {"attention", "norms", "ffn"}},
+                    {"save_qkv_proj", NULL, NULL, {"attention", "output", "norms", "ffn"}},
+                    {"proj", "full", "what the projections of attention give is kept; here it is recomputed", {NULL}},
+                    {"save_out_proj",
+                     "full",
+                     "what the last projection of attention gives is kept; here it is recomputed",
+                     {NULL}}};
     const struct tsim_setting *s = find(g->r, "remat_policy");
     const char *text = s ? tsim_setting_text(s) : "full";
+    if (strcmp(text, "custom") == 0) {
+        put_custom(g, s);
+        return;
+    }
     for (size_t i = 0; i < sizeof POLICIES / sizeof POLICIES[0]; i++) {
         if (strcmp(POLICIES[i].policy, text) != 0)
             continue;
-        if (strcmp(POLICIES[i].ours, "ffn") == 0)
-            tsim_recipe_put_list(g->r, "training.recompute", s, PARTS, 2); /* products of attention are kept */
-        else
+        size_t n = 0;
+        while (n < MOST_PARTS && POLICIES[i].parts[n])
+            n++;
+        if (POLICIES[i].ours)
             tsim_recipe_put(g->r, "training.recompute", s, s ? NULL : "MaxText's default", "%s", POLICIES[i].ours);
+        else
+            put_parts(g, s, POLICIES[i].parts, n);
         if (POLICIES[i].why)
-            tsim_recipe_not_modelled(g->r, s, "%s; here it is %s", POLICIES[i].why, POLICIES[i].ours);
+            tsim_recipe_not_modelled(g->r, s, "%s", POLICIES[i].why);
         return;
     }
     tsim_diag_hint(tsim_recipe_error(g->r, s, "tsim does not know what the policy '%.60s' keeps, or where", text),
@@ -534,6 +614,22 @@ static void put_blocks(struct reading *g) {
     }
 }
 
+/* Without sparse products and without buffers of a fixed length each expert computes all tokens (layers/moe.py,
+ * dense_matmul). */
+static void check_experts(struct reading *g) {
+    const struct tsim_setting *sparse = find(g->r, "sparse_matmul"), *length = find(g->r, "capacity_factor");
+    const struct tsim_model *model = tsim_recipe_model(g->r);
+    if (model && model->experts.count > 0 && sparse && !tsim_setting_flag(g->r, sparse) &&
+        !(length && tsim_setting_number(g->r, length) > 0))
+        tsim_recipe_refuse(g->r, sparse,
+                           "each expert computes all tokens, because capacity_factor gives its buffer no "
+                           "length; tsim has no such products");
+    if (length && tsim_setting_number(g->r, length) > 0)
+        tsim_recipe_not_modelled(
+            g->r, length, "experts have buffers of a fixed length; --set model.experts.capacity_factor=%s says it",
+            tsim_setting_text(length));
+}
+
 /* TPUs are MaxText's default, and nothing but the user says which. */
 static void put_software(struct reading *g) {
     const char *node = tsim_import_override(&g->r->input, "cluster.node");
@@ -603,6 +699,7 @@ enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_resu
     if (r->diags->n_errors == r->n_errors_before) {
         put_training(&g);
         put_software(&g);
+        check_experts(&g);
         put_parallelism(&g);
         struct tsim_log_series series;
         if (r->lists_all &&

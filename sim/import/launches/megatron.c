@@ -158,14 +158,14 @@ static void add_vocabulary(struct reading *g) {
             tsim_value_new_scalar(g->r->arena, &g->r->at_top, tsim_arena_printf(g->r->arena, "%.0f", rows)));
 }
 
-/* Keeps only those settings that matter: those that would be refused or that slow a run down. */
+/* Leaves out the settings at their defaults that would be refused or be said to slow a run down. */
 static void keep_telling(struct tsim_recipe *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
         const struct tsim_setting *s = &r->settings[i];
         const struct tsim_setting_class *class =
             tsim_setting_class_of(s->key, s->value, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS);
-        if (!class || !class->why || tells_in_list(s->key))
+        if (!class || !class->why || tsim_value_is_off(s->value) || tells_in_list(s->key))
             r->settings[n++] = r->settings[i];
     }
     r->n_settings = n;

@@ -173,11 +173,15 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "expert_tensor_parallel_size context_parallel_size sequence_parallel cp_comm_type no_pipeline_parallel "
             "pp_partition_method expert_model_parallel_size"),
     /* ---- speed: kernels, fusions, exchanges, the host ---- */
-    SPEED("no_masked_softmax_fusion", "the softmax without its fused kernel (flash attention does not use it)"),
-    SPEED("no_bias_*", "a fusion switched off: software.fusion"),
-    SPEED("no_rope_fusion", "a fusion switched off"),
-    SPEED("no_persist_layer_norm", "a slower kernel for norms"),
-    SPEED("no_gradient_accumulation_fusion", "a pass over the gradients for each micro-batch"),
+    SPEED("no_masked_softmax_fusion masked_softmax_fusion=OFF",
+          "the softmax without its fused kernel (flash attention does not use it)"),
+    SPEED("no_bias_* bias_swiglu_fusion=OFF bias_dropout_fusion=OFF", "a fusion switched off: software.fusion"),
+    SPEED("no_rope_fusion apply_rope_fusion=OFF", "a fusion switched off"),
+    SPEED("no_persist_layer_norm persist_layer_norm=OFF", "a slower kernel for norms"),
+    SPEED("no_gradient_accumulation_fusion gradient_accumulation_fusion=OFF",
+          "a pass over the gradients for each micro-batch"),
+    SPEED("scatter_gather_tensors_in_pipeline=OFF", "messages between stages that are not split over the tensor ranks"),
+    SPEED("align_grad_reduce=OFF", "stages that start their collectives apart"),
     SPEED("deterministic_mode", "slower deterministic kernels"),
     SPEED("batch_invariant_mode", "slower kernels"),
     SPEED("profile* use_pytorch_profiler record_memory_history nvtx_ranges", "the cost of profiling"),
@@ -203,7 +207,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING("use_fused_weighted_squared_relu"),
     SPEED("use_transformer_engine_op_fuser use_fused_*", "operators fused with others"),
     SPEED("overlap_dispatch_backward_with_experts_wgrad", "weight gradients under the exchange"),
-    SPEED("dataloader_inter_document_masking", "attention within documents: here it reaches over the whole sequence"),
+    SPEED("dataloader_inter_document_masking reset_attention_mask",
+          "attention within documents: here it reaches over the whole sequence"),
     SPEED("use_nccl_ub nccl_ub", "registered buffers"),
     SPEED("use_sharp", "reduction in the switches of the fabric"),
     SPEED("fsdp_double_buffer", "its buffers"),
@@ -310,7 +315,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "tiktoken* trust_remote_code num_workers dataloader_* no_mmap_bin_files mmap_bin_files mmap_warmup "
         "num_dataset_builder_threads "
         "no_create_attention_mask_in_dataloader create_attention_mask_in_dataloader reset_position_ids "
-        "reset_attention_mask eod_mask_loss object_storage* per_split* sample_rate mask_prob short_seq_prob "
+        "eod_mask_loss object_storage* per_split* sample_rate mask_prob short_seq_prob "
         "train_weighted* full_validation multiple_validation_sets mid_level_dataset_surplus allow_ambiguous_pad_tokens "
         "sft_tokenizer_prompt_format fim_* dataset* *_dataset special_tokens* goldfish_* bert_load titles_data_path "
         "query_in_block_prob use_one_sent_docs loss_on_targets_only reweight_loss_based_on_position_frequency "

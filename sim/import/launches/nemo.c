@@ -86,8 +86,19 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("tp_comm_*", "parts of the overlap of tensor parallelism"),
     SPEED("cpu_offloading*", "activations offloaded to the host"),
     SPEED("overlap_p2p_comm_warmup_flush", "messages hidden in the pipeline's warm-up"),
+    SPEED("masked_softmax_fusion=OFF", "the softmax without its fused kernel (flash attention does not use it)"),
+    SPEED("bias_activation_fusion=OFF bias_dropout_add_fusion=OFF bias_dropout_fusion=OFF bias_gelu_fusion=OFF "
+          "persist_layer_norm=OFF grad_div_ar_fusion=OFF",
+          "a fusion switched off: software.fusion"),
+    SPEED("async_grad_allreduce=OFF", "gradients reduced behind the backward pass: parallelism.overlap.gradients"),
+    SPEED("deallocate_pipeline_outputs=OFF", "what a stage has sent stays in its memory"),
+    SPEED("data.reset_attention_mask data.train_ds.packed_sequence",
+          "attention within documents: here it reaches over the whole sequence"),
+    SPEED("optim.dtype=bf16 optim.dtype=16 optim.dtype=fp16", "optimizer states of 16 bits; here of 32"),
+    SPEED("optim.overlap_param_gather_with_optimizer_step", "the first bucket's gather under the optimizer"),
     NOTHING("cuda_graph_* optim.bucket_cap_mb expert_tensor_parallel_size nccl_communicator_config_path "
-            "data.num_workers"),
+            "data.num_workers data.train_ds.pad_to_max_length optim.contiguous_grad_buffer trainer.limit_* "
+            "data.train_ds.concat_sampling_probabilities data.data_prefix data.fim.*"),
     /* nothing */
     SPEED("data.train_ds.max_seq_length", "samples of different lengths: here each has the whole sequence"),
     NOTHING("bert_* trainer.* exp_manager.* run.* hydra.* defaults* data.* optim.* tokenizer.* "

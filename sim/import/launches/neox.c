@@ -25,6 +25,11 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("moe_num_experts moe_expert_parallel_size", "experts are not taken over"),
     REFUSED("curriculum_learning.* curriculum_seqlen", "sequences that grow while training"),
     REFUSED("sparse_gradients", "sparse gradients"),
+    REFUSED("fp16.fp16_master_weights_and_grads", "master weights and gradients in fp16"),
+    SPEED("zero_optimization.reduce_scatter=OFF",
+          "gradients summed up on every rank, where one rank each needs the sum"),
+    SPEED("use_bias_in_norms=OFF", "norms without their bias (hidden parameters each)"),
+    SPEED("reset_attention_mask", "attention within documents: here it reaches over the whole sequence"),
     SPEED("zero_optimization.cpu_offload_params zero_optimization.offload_param.device=cpu "
           "zero_optimization.offload_param.device=nvme",
           "parameters on the host or a disk: memory and time are those without it"),
@@ -40,6 +45,7 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("flops_profiler.* autotuning.* profile*", "the cost of profiling"),
     SPEED("use_qk_layernorm", "norms of queries and keys"),
     SPEED("memory_profiling* wall_clock_breakdown", "timers that wait for the accelerator"),
+    NOTHING("zero_optimization.contiguous_gradients fp16.fp16 optimizer.params.adam_w_mode"),
     NOTHING(
         "lr* min_lr warmup* weight_decay clip_grad gradient_clipping optimizer.* scheduler.* override_lr_scheduler "
         "use_checkpoint_lr_scheduler init_method* output_layer_init_method use_mup mup_* coord_check* mup "
@@ -260,8 +266,14 @@ static void add_defaults(struct reading *g) {
     const struct tsim_setting *biases = find(g->r, "use_bias_in_attn_linear"),
                               *offload = find(g->r, "zero_optimization.cpu_offload"),
                               *device = find(g->r, "zero_optimization.offload_optimizer.device");
-    if ((biases && !tsim_setting_flag(g->r, biases)) || tsim_setting_is(find(g->r, "mlp_type"), "llama"))
+    const struct tsim_setting *of_block = find(g->r, "use_bias_in_mlp");
+    const bool has_none = biases && !tsim_setting_flag(g->r, biases);
+    if (has_none || tsim_setting_is(find(g->r, "mlp_type"), "llama"))
         add(g->r, biases, "disable_bias_linear", "true");
+    else if (of_block && !tsim_setting_flag(g->r, of_block)) {
+        add(g->r, of_block, "disable_bias_linear", "true");
+        add(g->r, of_block, "add_qkv_bias", "true");
+    }
     if (offload && tsim_setting_flag(g->r, offload))
         add(g->r, offload, "optimizer_cpu_offload", "true");
     else if (tsim_setting_is(device, "cpu"))

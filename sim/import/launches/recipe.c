@@ -458,7 +458,7 @@ bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class 
     for (size_t i = 0; i < n_settings(r); i++) {
         struct tsim_setting *s = &r->settings[i];
         const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
-        if (class && class->changes_run && !tsim_value_is_off(s->value) && !is_given_again(r, i)) {
+        if (class && class->changes_run && !is_given_again(r, i)) {
             s->is_used = true;
             tsim_recipe_refuse(r, s, "%s", class->why);
         }
@@ -500,24 +500,31 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
     const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
     if (is_given_again(r, index))
         return;
-    if (tsim_value_is_off(s->value))
+    const bool is_off = tsim_value_is_off(s->value);
+    if (is_off && !class &&
+        (r->lists_all || tsim_value_is_null(s->value) || tsim_is_housekeeping(s->key) ||
+         tsim_setting_class_of(s->key, NULL, classes, n_classes)))
         note_no_effect(r, s, "off");
+    else if (is_off && !class)
+        note_unknown(r, s); /* whether the program does it unless it is switched off is not known */
     else if (r->has_others && !r->lists_all && !class && tsim_may_be_batch(s->key))
         tsim_recipe_refuse(r, s, "this may say how many samples a step has, by its name, and tsim does not know it");
     else if (r->has_others && !r->lists_all && !class && tsim_may_be_layers(s->key))
         tsim_recipe_refuse(r, s, "this may change which layers are computed, by its name, and tsim does not know it");
     else if ((r->lists_all || r->has_others) && !class)
         note_unknown(r, s);
-    else if (r->lists_all && class->why && !is_switched_on(s->value))
+    else if (r->lists_all && class->why && !is_off && !is_switched_on(s->value))
         note_no_effect(r, s, "one of many values that a program prints");
     else if (!class && tsim_is_housekeeping(s->key))
         note_no_effect(r, s, "no effect on performance, by its name");
     else if (!class)
         take_unknown(r, s);
+    else if (!class->why && !r->lists_all && tsim_is_any_of_section(s->key, s->value, classes, n_classes))
+        note_unknown(r, s);
     else if (!class->why)
         note_no_effect(r, s, "no effect on performance");
     else
-        tsim_recipe_not_modelled(r, s, "not modelled: %s", class->why);
+        tsim_recipe_not_modelled(r, s, "tsim does not model this: %s", class->why);
 }
 
 /* ---- writing ---- */
@@ -696,8 +703,8 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
         if (!r->settings[i].is_used)
             classify(r, i, classes, n_classes);
     if (r->n_unknown > 0)
-        tsim_value_warning(r->diags, &r->at_top, "", "%zu setting%s that tsim does not know, taken for %s: %s%s",
-                           r->n_unknown, r->n_unknown == 1 ? "" : "s",
+        tsim_value_warning(r->diags, &r->at_top, "", "tsim does not know %zu setting%s and takes %s for %s: %s%s",
+                           r->n_unknown, r->n_unknown == 1 ? "" : "s", r->n_unknown == 1 ? "it" : "them",
                            r->lists_all ? "the program's defaults" : "such that no step's time depends on", r->unknown,
                            r->n_unknown > 8 ? ", ..." : "");
     for (size_t i = 0; i < r->input.n_ignored; i++)

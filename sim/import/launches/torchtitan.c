@@ -39,12 +39,13 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("training.mixed_precision_* training.dataset* training.max_norm training.seed "
             "training.mock_data training.data.* training.checkpoint_* training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
     SPEED("training.deterministic debug.deterministic*", "slower deterministic kernels"),
-    NOTHING("debug.* training.num_workers training.hf_*"),
+    NOTHING("debug.moe_force_load_balance debug.* training.num_workers training.hf_*"),
+    SPEED("optimizer.implementation=for-loop optimizer.implementation=foreach", "an optimizer of several kernels; here of one"),
     SPEED("parallelism.prefetch_*", "when shards are gathered ahead"),
     SPEED("training.clear_cache_between_steps=true training.aggressive_memory_mode", "the allocator's cache is emptied between steps"),
     SPEED("deepep.*", "another library for the exchange of experts"),
     NOTHING("infra.* training.clear_cache_between_steps training.aggressive_memory_verbose training.enable_detailed_memory_tracking "
-            "training.skip_optimizer_step=false"),
+            "training.skip_optimizer_step=OFF"),
     SPEED("training.enable_cpu_offload", "parameters, gradients and optimizer on the host"),
     SPEED("parallelism.enable_compiled_autograd experimental.enable_compiled_autograd", "compiled backward"),
     SPEED("parallelism.disable_loss_parallel training.disable_loss_parallel", "logits that are not split over the tensor ranks"),
@@ -483,7 +484,7 @@ static void put_training(struct reading *g) {
     put_precision(g);
     const bool is_muon = strcmp(name, "Muon") == 0;
     if (strcmp(name, "Adam") != 0 && strcmp(name, "AdamW") != 0 && !is_muon)
-        tsim_recipe_not_modelled(g->r, optimizer, "not modelled: '%.40s'; taken as adamw", name);
+        tsim_recipe_not_modelled(g->r, optimizer, "tsim has no optimizer '%.40s' and takes adamw for it", name);
     tsim_recipe_put(g->r, "training.optimizer", optimizer, optimizer ? NULL : "torchtitan's default",
                     is_muon ? "muon" : "adamw");
     put_recompute(g);
@@ -506,9 +507,9 @@ static void put_software(struct reading *g) {
                                               : "torchtitan's default",
                     has_model ? "compile" : "none");
     if (is_compiled && !has_model && tsim_setting_lists(parts, "loss"))
-        tsim_recipe_not_modelled(g->r, parts, "not modelled: the loss alone is compiled; nothing is fused here");
+        tsim_recipe_not_modelled(g->r, parts, "the program compiles the loss alone; tsim fuses nothing");
     if (has_model && parts && !tsim_setting_lists(parts, "loss"))
-        tsim_recipe_not_modelled(g->r, parts, "not modelled: the model alone is compiled; the loss is, too, here");
+        tsim_recipe_not_modelled(g->r, parts, "the program compiles the model alone; tsim has the loss compiled, too");
 }
 
 /* FSDP within a pipeline keeps gathered parameters until the step's end, which is ZeRO-2. */
