@@ -4,7 +4,7 @@
 
 #include "config/text/value.h"
 
-/* What stands behind "=" in a pattern for a switch that is off, in whatever words. */
+/* A pattern has this word behind "=" for a switch that is off, in whatever words. */
 #define TSIM_OFF "OFF"
 
 /* A class of settings; the first class that matches a setting decides about it. `patterns` are a shell's (fnmatch),

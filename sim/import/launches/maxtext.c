@@ -411,7 +411,7 @@ static void put_precision(struct reading *g) {
         tsim_recipe_put(g->r, "training.gradient_precision", gradients, NULL, "bf16");
 }
 
-/* What a layer keeps, by the names of its results: on the accelerator, or on the host. */
+/* The results that a layer keeps on the accelerator, or on the host, are counted. */
 struct kept {
     int64_t on_device, on_host;
 };
