@@ -269,7 +269,7 @@ static const struct pair_rule {
      3,
      "zero 2 frees gradients itself",
      "zero: 0 or 1"},
-    {{{"training.tokens", "1 M"}, {"training.steps", "4"}}, 2, "run is given twice", "training.tokens says it already"},
+    {{{"training.tokens", "1 M"}, {"training.steps", "4"}}, 2, "run is given twice", "training.tokens states it already"},
     {{{"parallelism.context", "2"}, {"training.sequence_length", "130"}},
      2,
      "and a late piece)",
@@ -336,7 +336,7 @@ static const struct effect {
     {{{"training.tokens", "1 G"}, {"reliability.checkpoint", "{memory: true, local: {}}"}},
      2,
      "reliability.checkpoint.memory",
-     "local says it already"},
+     "checkpoint.local states it already"},
     {{{"model.positions", "128"}}, 1, "model.positions", "positions are not learned"},
 };
 

@@ -296,7 +296,8 @@ static void check_local(const struct tsim_draft *draft, struct tsim_reader *read
     const char *path = "reliability.checkpoint.local";
     if (!spec->local.has)
         return;
-    warn(draft, reader, "reliability.checkpoint.memory", !spec->checkpoint_memory, "local says it already");
+    warn(draft, reader, "reliability.checkpoint.memory", !spec->checkpoint_memory,
+         "checkpoint.local states it already");
     if (spec->local.copies >= draft->scenario.cluster.nodes)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
                                         "%lld copies on other nodes, but there are %lld nodes",

@@ -224,7 +224,7 @@ static void check_length(const struct check *c) {
     int first = -1;
     for (int i = 0; i < 4; i++) {
         if (given[i] > 0 && first >= 0)
-            tsim_diag_hint(fail(c, paths[i], "the length of the run is given twice"), "%s says it already",
+            tsim_diag_hint(fail(c, paths[i], "the length of the run is given twice"), "%s states it already",
                            paths[first]);
         else if (given[i] > 0)
             first = i;

@@ -150,7 +150,7 @@ void tsim_accelerate_add(struct tsim_recipe *r) {
 
 static void build(struct tsim_recipe *r) {
     static const struct tsim_hf_trainer DEFAULTS = {
-        .why = "the program's code says it", .micro_batch = 1, .optimizer = "adamw_torch", .is_assumed = true};
+        .why = "only the program's code has it", .micro_batch = 1, .optimizer = "adamw_torch", .is_assumed = true};
     const bool is_megatron = tsim_setting_is(find(r, "distributed_type"), "MEGATRON_LM");
     struct tsim_hf_trainer defaults = DEFAULTS;
     defaults.software = is_megatron ? "megatron-core-2024" : NULL;

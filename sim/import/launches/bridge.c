@@ -296,7 +296,8 @@ enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, con
         for (size_t i = 0; i < table->n_items; i++)
             if (strncmp(table->pairs[i].key, "common", 6) != 0)
                 known = tsim_arena_printf(r->arena, "%s%s%s", known, *known ? ", " : "", table->pairs[i].key);
-        tsim_diag_hint(tsim_recipe_error(r, NULL, "the recipe '%.60s' is not known here", name), "known are %s", known);
+        tsim_diag_hint(tsim_recipe_error(r, NULL, "tsim does not know the recipe '%.60s'", name), "known are %s",
+                       known);
         return TSIM_ERR_REFERENCE;
     }
     overrides = overrides_of(r, overrides);

@@ -319,13 +319,15 @@ static void build(struct reading *g) {
     struct tsim_recipe *r = g->r;
     tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
     tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
-    tsim_recipe_assume(r, "model", "the model's code says it; --set model=ID", TSIM_DEFAULT_MODEL);
+    tsim_recipe_assume(r, "model", "only the program's code names the model; give it with --set model=ID",
+                       TSIM_DEFAULT_MODEL);
     int64_t tensor = put_degree(g, TENSOR, "parallelism.tensor"),
             sequence = put_degree(g, SEQUENCE, "parallelism.context");
     if (sequence > 1)
         tsim_recipe_put(r, "parallelism.context_exchange", find(r, SEQUENCE[0]), "Ulysses", "all-to-all");
-    tsim_recipe_assume(r, "training.sequence_length", "the data's code says it; --set training.sequence_length=N",
-                       "4096");
+    tsim_recipe_assume(
+        r, "training.sequence_length",
+        "only the code that reads the data has the length; give it with --set training.sequence_length=N", "4096");
     put_batch(g, tensor * sequence);
     put_precision(g);
     put_optimizer(g);

@@ -20,7 +20,9 @@ static const struct tsim_setting *said(struct tsim_gpt *g, const char *key) {
     if (!s || !s->lost)
         return s;
     tsim_recipe_note(g->r, s->name, s->value,
-                     tsim_arena_printf(g->r->arena, "%.40s is not known here: --nodes or --gpus says it", s->lost));
+                     tsim_arena_printf(g->r->arena,
+                                       "the value of %.40s is unknown: give the number with --nodes or --gpus",
+                                       s->lost));
     return NULL;
 }
 
@@ -192,7 +194,7 @@ static void put_length(struct tsim_gpt *g) {
         else if (s && s->lost)
             tsim_recipe_note(
                 g->r, s->name, s->value,
-                tsim_arena_printf(g->r->arena, "the length of the run is not known here: %.40s is empty", s->lost));
+                tsim_arena_printf(g->r->arena, "the length of the run is unknown, because %.40s is empty", s->lost));
         else if (s && !first && tsim_setting_int(g->r, s, -1, INT64_C(1000000000000000)) > 0)
             tsim_recipe_put_int(g->r, LENGTHS[i].path, s, tsim_setting_int(g->r, s, 1, INT64_C(1000000000000000)));
         first = first ? first : s;

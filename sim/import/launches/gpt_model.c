@@ -383,7 +383,7 @@ static void put_window(struct tsim_gpt *g) {
         return;
     if (skips && skips->value->kind == TSIM_VALUE_SEQUENCE) {
         tsim_recipe_refuse(g->r, skips,
-                           "which layers have windows is a list: --set model.pattern=[...] beside --ignore says it");
+                           "a list of layers with windows is not read: add --ignore and --set model.pattern=[...]");
         return;
     }
     tsim_recipe_put_window(g->r, s ? s : sides, width, skips ? tsim_setting_int(g->r, skips, 1, 100000) : 0);

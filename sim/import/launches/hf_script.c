@@ -24,7 +24,7 @@ static const struct tsim_setting_class SCRIPT[] = {
     NOTHING("program=*rlhf*finetune program=*rlhf*finetune.py program=*rlhf*sft*"),
     REFUSED(
         "program=*grpo* program=*ppo* program=*rlhf* program=*rloo* program=*_rl.py program=*reinforce* program=*kto*",
-        "this is reinforcement learning, which also generates text: --set training.kind says it beside --ignore"),
+        "this is reinforcement learning, which also generates text: add --ignore and --set training.kind"),
     REFUSED(
         "program=*reward* program=*glue* program=*classif* program=*_ner* program=*_qa* program=*swag* program=*_rm.py "
         "program=*embed* program=*rerank* program=*retriev* program=*seq_cls*",
@@ -73,7 +73,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("auto_find_batch_size=[tT]rue", "a batch that is tried out, not given"),
     REFUSED("half_precision_backend=apex fp16_backend=apex",
             "Apex's mixed precision is not modelled: fp16 and bf16 are"),
-    REFUSED("sharded_ddp", "FairScale's sharding: --set parallelism.zero=2 or 3 beside --ignore says it"),
+    REFUSED("sharded_ddp", "FairScale's sharding is not read: add --ignore and --set parallelism.zero=2 or 3"),
     REFUSED("use_cpu no_cuda", "training on a CPU"),
     REFUSED("prediction_loss_only=[tT]rue predict_with_generate=[tT]rue", "this evaluates a model"),
     NOTHING("prediction_loss_only predict_with_generate"),
@@ -246,7 +246,7 @@ static void ask_for_adapter(struct tsim_recipe *r) {
         tsim_diag_hint(tsim_recipe_error(r, method ? method : program,
                                          "'%.80s' trains an adapter by its %s, and no argument says its rank",
                                          tsim_setting_text(program), is_named ? "name" : "arguments"),
-                       "--set training.adapter='{kind: lora, rank: 16, targets: [query, value]}' says it, "
+                       "give it with --set training.adapter='{kind: lora, rank: 16, targets: [query, value]}', "
                        "--set training.adapter=null that there is none");
 }
 

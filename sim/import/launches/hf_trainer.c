@@ -57,11 +57,13 @@ static void put_model(struct reading *g) {
     const struct tsim_setting *s = find(g->r, "model_name_or_path");
     if (s && !tsim_import_override(&g->r->input, "model") && !tsim_put_hub_model(g->r, s, tsim_setting_text(s)))
         tsim_diag_hint(tsim_recipe_error(g->r, s, "'%.80s' is no model of the catalogue", tsim_setting_text(s)),
-                       "--model ID or --hf CONFIG says it");
+                       "name the model with --model ID or --hf CONFIG");
     else if (!s && g->defaults->needs_model && !tsim_import_override(&g->r->input, "model"))
-        tsim_diag_hint(tsim_recipe_error(g->r, NULL, "nothing names the model"), "--model ID or --hf CONFIG says it");
+        tsim_diag_hint(tsim_recipe_error(g->r, NULL, "nothing names the model"),
+                       "name the model with --model ID or --hf CONFIG");
     else if (!s || tsim_import_override(&g->r->input, "model"))
-        tsim_recipe_assume(g->r, "model", "the model's code says it; --set model=ID", TSIM_DEFAULT_MODEL);
+        tsim_recipe_assume(g->r, "model", "only the program's code names the model; give it with --set model=ID",
+                           TSIM_DEFAULT_MODEL);
 }
 
 static bool is_of_pairs(struct reading *g) {
@@ -80,7 +82,8 @@ static void put_batch(struct reading *g) {
     size *= is_dpo && !given ? 2 : 1;
     if (!micro && g->defaults->is_assumed)
         tsim_recipe_assume(g->r, "training.micro_batch_size",
-                           "the program's code says it; --set training.micro_batch_size=N", "%lld", (long long)size);
+                           "only the program's code has the batch; give it with --set training.micro_batch_size=N",
+                           "%lld", (long long)size);
     else
         tsim_recipe_put(g->r, "training.micro_batch_size", micro,
                         is_dpo  ? "two samples a pair"
@@ -107,7 +110,9 @@ static void put_precision(struct reading *g) {
         tsim_recipe_error(g->r, fp16, "cannot be together with bf16");
     if (!bf16 && !fp16 && g->r->has_others)
         tsim_recipe_assume(g->r, "training.precision",
-                           "no argument says it, and the program's code may; --set training.precision=bf16", "fp32");
+                           "no argument states the precision, though the program's code may; give it with --set "
+                           "training.precision=bf16",
+                           "fp32");
     else
         tsim_recipe_put(g->r, "training.precision", has_fp16 ? fp16 : bf16, bf16 || fp16 ? NULL : g->defaults->why,
                         has_fp16   ? "fp16"
@@ -151,8 +156,10 @@ static void assume_length(struct reading *g) {
     enum { USUAL_LENGTH = 4096 };
     const struct tsim_model *model = tsim_recipe_model(g->r);
     const int64_t most = model && model->position == TSIM_POSITION_LEARNED ? model->positions : USUAL_LENGTH;
-    tsim_recipe_assume(g->r, "training.sequence_length", "the data's code says it; --set training.sequence_length=N",
-                       "%lld", (long long)(most > 0 && most < USUAL_LENGTH ? most : USUAL_LENGTH));
+    tsim_recipe_assume(
+        g->r, "training.sequence_length",
+        "only the code that reads the data has the length; give it with --set training.sequence_length=N", "%lld",
+        (long long)(most > 0 && most < USUAL_LENGTH ? most : USUAL_LENGTH));
 }
 
 static void put_training(struct reading *g) {

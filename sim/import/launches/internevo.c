@@ -15,8 +15,10 @@
 static const struct tsim_setting_class CLASSES[] = {
     REFUSED("model_type=*LLAVA* model_type=*[cC][hH][aA][mM][eE][lL][eE][oO][nN]* model.vit_cfg.* model.vision_*",
             IMAGES),
-    REFUSED("model_type=HF*", "the model's code says its sizes: --model ID or --hf CONFIG beside --ignore model_type"),
-    REFUSED("parallel.zero1.fsdp=true", "PyTorch's FSDP: --set parallelism.zero=3 beside --ignore says it"),
+    REFUSED("model_type=HF*",
+            "only the model's code has its sizes: add --ignore model_type and --model ID or --hf CONFIG"),
+    REFUSED("parallel.zero1.fsdp=true",
+            "PyTorch's FSDP is not read from this file: add --ignore and --set parallelism.zero=3"),
     REFUSED("parallel.sequence_2D.enable=true",
             "context parallelism in two dimensions: here it is one ring, gather or exchange"),
     NOTHING("parallel.sequence_2D.context_size parallel.sequence_2D.head_size parallel.sequence_2D.window_size "

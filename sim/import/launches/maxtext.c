@@ -23,10 +23,10 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("base_config=*inference* base_config=*decode* base_config=*vllm* model_call_mode=inference "
             "quantize_kvcache inference_* prefill_* ici_autoregressive_parallelism=[2-9]*", INFERENCE),
     REFUSED("base_config=*rl* base_config=*grpo* base_config=*dpo* use_dpo use_grpo rl.*", "reinforcement learning or tuning by preferences"),
-    REFUSED("base_config=*distill* distill_* teacher_*", "this distils a model: training.kind: distill says it"),
+    REFUSED("base_config=*distill* distill_* teacher_*", "this distils a model, which a scenario describes with training.kind: distill"),
     REFUSED("use_multimodal use_audio", IMAGES),
     NOTHING("*_for_vit *_for_audio image_* audio_*"), /* base.yml has them whatever the model: the two switches count */
-    REFUSED("lora_* enable_lora", "an adapter is trained: training.adapter says it"),
+    REFUSED("lora_* enable_lora", "this trains an adapter, which a scenario describes with training.adapter"),
     REFUSED("mtp_num_layers", "modules that predict further tokens: --set model.mtp_layers=N beside --ignore"),
     REFUSED("use_sparse_indexer moba", "attention to some chosen tokens, which tsim does not have"),
     NOTHING("config program base_num_heads scale=1 global_parameter_scale=1"),
@@ -167,8 +167,8 @@ static const struct block *block_of(struct reading *g) {
     const char *text = s ? tsim_setting_text(s) : "llama2";
     if (block)
         return block;
-    tsim_diag_hint(tsim_recipe_error(g->r, s, "the layers '%.40s' are not known here by their sizes", text),
-                   "--model ID or --hf CONFIG says the model");
+    tsim_diag_hint(tsim_recipe_error(g->r, s, "tsim does not know the sizes of the layers '%.40s'", text),
+                   "name the model with --model ID or --hf CONFIG");
     return NULL;
 }
 
@@ -332,7 +332,8 @@ static void check_sizes(struct reading *g, bool is_given) {
             continue;
         s->is_used = true;
         if (!g->r->lists_all && !is_given)
-            tsim_recipe_refuse(g->r, s, "changes the model that model_name names: --set model.KEY=VALUE says it");
+            tsim_recipe_refuse(g->r, s,
+                               "changes the model that model_name names: give the change with --set model.KEY=VALUE");
     }
 }
 
@@ -355,7 +356,7 @@ static void put_model(struct reading *g) {
         tsim_recipe_put(g->r, "model", name, NULL, "%s", id);
     else if (is_named && !is_given && !tsim_put_hub_model(g->r, name, tsim_setting_text(name)))
         tsim_diag_hint(tsim_recipe_error(g->r, name, "'%.60s' is no model of the catalogue", tsim_setting_text(name)),
-                       "--model ID or --hf CONFIG says it");
+                       "name the model with --model ID or --hf CONFIG");
     else if (!is_named && !is_given)
         put_sizes(g);
     if (g->layers == 0 && (is_named || is_given) && (model = tsim_recipe_model(g->r)))
@@ -625,9 +626,9 @@ static void check_experts(struct reading *g) {
                            "each expert computes all tokens, because capacity_factor gives its buffer no "
                            "length; tsim has no such products");
     if (length && tsim_setting_number(g->r, length) > 0)
-        tsim_recipe_not_modelled(
-            g->r, length, "experts have buffers of a fixed length; --set model.experts.capacity_factor=%s says it",
-            tsim_setting_text(length));
+        tsim_recipe_not_modelled(g->r, length,
+                                 "experts have buffers of a fixed length: add --set model.experts.capacity_factor=%s",
+                                 tsim_setting_text(length));
 }
 
 /* TPUs are MaxText's default, and nothing but the user says which. */

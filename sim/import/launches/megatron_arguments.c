@@ -94,7 +94,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("sliding_window_* interleave_sliding_window sink_sliding_window full_attention_interval",
             "attention in windows: here it reaches over the whole sequence"),
     REFUSED("llama_swiglu",
-            "a fork's SwiGLU, whose width its code sets: --set model.ffn_hidden=N beside --ignore says it"),
+            "this is a fork's SwiGLU, whose width only its code has: add --ignore and --set model.ffn_hidden=N"),
     REFUSED("num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
     REFUSED("intermediate_size", "another name for the feed-forward block's width than --ffn-hidden-size"),
     NOTHING("mlp_type=standard topk=1 moe_expert_parallel_size=1 ds_sequence_parallel_size=1"),
@@ -253,7 +253,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("patch_zero_bubble patch_primus_pipeline",
             "a schedule of Primus' own: --set parallelism.schedule beside --ignore"),
     REFUSED("decoder_pipeline_manual_split_list",
-            "where stages begin: --set parallelism.layers_per_stage=[...] beside --ignore says it"),
+            "where stages begin is not read: add --ignore and --set parallelism.layers_per_stage=[...]"),
     /* ---- MindSpeed and MindSpeed-LLM, for Ascend's NPUs ---- */
     SPEED("use_mc2 use_ascend_mc2 use_ascend_coc coc_* ampipe_* use_pipe_experts pipe_experts_* moe_bmm_mc2",
           "exchanges inside the products' kernels"),

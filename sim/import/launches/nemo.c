@@ -53,7 +53,7 @@ static const struct tsim_setting_class CLASSES[] = {
     /* batch, parallelism, model, data types */
     NOTHING("trainer.accumulate_grad_batches=1"),
     REFUSED("trainer.accumulate_grad_batches", "gradient accumulation: global_batch_size already says the batch of a step"),
-    REFUSED("_target_=*FSDP* fsdp", "FSDP: --set parallelism.zero=3 beside --ignore says it"),
+    REFUSED("_target_=*FSDP* fsdp", "FSDP is not read from this file: add --ignore and --set parallelism.zero=3"),
     NOTHING("fsdp_*"),
     REFUSED("trainer.plugins", "a list of plugins, of which the data type is not read"),
     REFUSED("encoder_tensor_model_parallel_size encoder_pipeline_model_parallel_size", TWO_STACKS),
@@ -205,9 +205,10 @@ static void find_named(struct reading *g, struct tsim_gpt *gpt) {
             gpt->named_from = class;
         }
     if (!gpt->named && !tsim_recipe_find(g->r, "num_layers") && !tsim_import_override(&g->r->input, "model"))
-        tsim_diag_hint(tsim_recipe_error(g->r, class, "the model '%.60s' is not known here", dot + 1),
-                       "known are Llama2Config7B, Llama3Config8B, ...; --model ID, --hf CONFIG, or num_layers, "
-                       "hidden_size and the rest beside it say it");
+        tsim_diag_hint(tsim_recipe_error(g->r, class, "tsim does not know the model '%.60s'", dot + 1),
+                       "it knows Llama2Config7B, Llama3Config8B, ...; name the model with --model ID or --hf CONFIG, "
+                       "or add num_layers, "
+                       "hidden_size and the other sizes");
 }
 
 static bool is_bert(struct tsim_recipe *r) {

@@ -246,7 +246,7 @@ static const struct tsim_value *recipe_of(struct reading *g, const struct recipe
                 strncmp(g->table->pairs[i].key, "megatron", 8) != 0) /* NeMo 1's configurations */
                 known = tsim_arena_printf(g->r->arena, "%s%s%s", known, *known ? ", " : "", g->table->pairs[i].key);
         tsim_diag_hint(tsim_value_error(g->r->diags, TSIM_ERR_REFERENCE, place(g, recipe->at), "",
-                                        "the recipe '%.60s' is not known here", recipe->name),
+                                        "tsim does not know the recipe '%.60s'", recipe->name),
                        "known are %s; a file that NeMo-Run writes of it needs no name", known);
         return NULL;
     }

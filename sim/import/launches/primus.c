@@ -166,8 +166,8 @@ static void check_changes(struct reading *g, const struct tsim_model *model) {
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
         const struct tsim_setting *s = tsim_recipe_find(g->r, OTHERS[i]);
         if (s)
-            tsim_recipe_refuse(g->r, s, "changes the model that '%.40s' names: --set model.KEY=VALUE says it",
-                               g->model);
+            tsim_recipe_refuse(
+                g->r, s, "changes the model that '%.40s' names: give the change with --set model.KEY=VALUE", g->model);
     }
     if (latent && tsim_setting_flag(g->r, latent) && model->latent.kv_rank == 0)
         tsim_recipe_refuse(g->r, latent, "changes the attention of the model that '%.40s' names", g->model);
@@ -207,7 +207,7 @@ static enum tsim_status megatron_job(struct reading *g, bool has_preset, struct 
         tsim_diag_hint(tsim_recipe_error(r, from,
                                          "the preset '%.60s' is neither in this tree nor a model of the catalogue",
                                          g->model),
-                       "--model ID or --hf CONFIG says it");
+                       "name the model with --model ID or --hf CONFIG");
     if (id && !tsim_import_override(&r->input, "model")) {
         const struct tsim_model *model;
         if (tsim_catalogue_load_model(r->arena, id, &model, r->diags) == TSIM_OK)

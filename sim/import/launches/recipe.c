@@ -248,7 +248,7 @@ static const char *how_to_give(struct tsim_recipe *r, const char *lost) {
             r->arena, "%s is the script's argument: give it after --, as in tsim import FORMAT FILE -- ARGUMENTS",
             lost);
     if (lost[0] == '$' && length > 0)
-        return tsim_arena_printf(r->arena, "--env %.*s=VALUE says it", (int)length, name);
+        return tsim_arena_printf(r->arena, "give it with --env %.*s=VALUE", (int)length, name);
     return "the output of a command is unknown: write its value instead";
 }
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAGES "where stages begin: --set parallelism.layers_per_stage=[...] beside --ignore says it"
+#define STAGES "where stages begin is not read: add --ignore and --set parallelism.layers_per_stage=[...]"
 #define ELSEWHERE "its changes are in another module, which tsim does not read"
 
 /* Settings that nothing asks for (torchtitan/config/job_config.py, and older places of them). A setting that stands
@@ -236,8 +236,8 @@ static void put_model(struct reading *g) {
         return;
     }
     tsim_diag_hint(
-        tsim_recipe_error(g->r, flavor ? flavor : name, "the model %.40s %.40s is not known here", model, size),
-        "--set model=ID or a model file; known are %s", known);
+        tsim_recipe_error(g->r, flavor ? flavor : name, "tsim does not know the model %.40s %.40s", model, size),
+        "give the model with --set model=ID or a model file; it knows %s", known);
 }
 
 /* ---- the machine ---- */

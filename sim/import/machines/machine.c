@@ -203,12 +203,12 @@ static enum tsim_status complete(struct tsim_arena *arena, const struct parts *p
     }
     if (accelerator)
         return TSIM_OK;
-    tsim_diag_hint(
-        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "",
-                         "the file says neither which accelerators these are%s nor how they are linked",
-                         m->sm > 0 ? tsim_arena_printf(arena, " (%s)", described(arena, m)) : ""),
-        "--set accelerator=ID says it, as h100-sxm or h100-pcie; in the file that NCCL writes in a running job "
-        "(NCCL_TOPO_DUMP_FILE) it stands");
+    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "",
+                                    "the file says neither which accelerators these are%s nor how they are linked",
+                                    m->sm > 0 ? tsim_arena_printf(arena, " (%s)", described(arena, m)) : ""),
+                   "give it with --set accelerator=ID, as h100-sxm or h100-pcie; it stands in the file that NCCL "
+                   "writes in a running job "
+                   "(NCCL_TOPO_DUMP_FILE)");
     return TSIM_ERR_INFEASIBLE;
 }
 
@@ -324,10 +324,10 @@ static enum tsim_status check_overrides(const struct tsim_import_input *input, s
         while (known < sizeof KNOWN / sizeof KNOWN[0] && strcmp(set->path, KNOWN[known]) != 0)
             known++;
         if (known == sizeof KNOWN / sizeof KNOWN[0]) {
-            tsim_diag_hint(
-                tsim_diags_error(diags, TSIM_ERR_REFERENCE, place, "", "--set %.60s: not known here", set->path),
-                "accelerator, nics, nic_bandwidth, scale_up.accelerators_per_switch and "
-                "scale_up.accelerators_per_socket are; other keys can be changed in the file");
+            tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_REFERENCE, place, "",
+                                            "this import has no key '%.60s' to set", set->path),
+                           "accelerator, nics, nic_bandwidth, scale_up.accelerators_per_switch and "
+                           "scale_up.accelerators_per_socket are; other keys can be changed in the file");
             return TSIM_ERR_REFERENCE;
         }
         if (!*set->value || strspn(set->value, GOOD) != strlen(set->value)) {

@@ -158,7 +158,7 @@ enum tsim_status tsim_import_chakra(struct tsim_arena *arena, const struct tsim_
     put_replay(&x);
     if (x.n_used < input->n_overrides) {
         tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_REFERENCE, (struct tsim_place){input->file, 0, 0}, "",
-                                        "--set of a key that is not known here"),
+                                        "--set names a key that this import does not have"),
                        "cluster.node, nodes, accelerators_per_node and fabric, groups, kernels are; others can be "
                        "changed in the file");
         return TSIM_ERR_REFERENCE;

@@ -160,7 +160,7 @@ static void find_figure(struct parser *p, struct operand *operand) {
     const char *why = tsim_outcome_why_not_of_points(operand->text);
     if (why) {
         tsim_diag_hint(fail(p, operand->at, "'%.60s' is a figure %s", operand->text, why),
-                       "'tsim run' with a point's settings says it");
+                       "'tsim run' with a point's settings prints it");
         return;
     }
     struct tsim_diag *diag = fail(p, operand->at, "no figure is called '%.60s'", operand->text);
