@@ -283,6 +283,21 @@ START_TEST(replicas_of_a_torus_fold) {
 }
 END_TEST
 
+/* All cards of a node without NICs reduce gradients over its switches and between its sockets, whose links one replica
+ * meets as well as eight. */
+START_TEST(replicas_of_one_node_fold) {
+    be_pcie();
+    be_of(TSIM_AXIS_TENSOR, 1);
+    e.scenario.parallelism.overlap.gradients = true;
+    finish();
+    struct tsim_step_simulation folded = simulate(TSIM_NETWORK_FLUID, true),
+                                unfolded = simulate(TSIM_NETWORK_FLUID, false);
+    ck_assert_int_lt(folded.n_stage_groups, unfolded.n_stage_groups);
+    ck_assert_double_gt(unfolded.stage_groups[0].data_busy_s, 0);
+    ck_assert_double_eq_tol(folded.time_s, unfolded.time_s, 1e-9 * unfolded.time_s);
+}
+END_TEST
+
 /* Context ranks, and ranks of experts, reduce gradients over the links of their exchanges. If they are all ranks of a
  * torus, every one is simulated, on separate links in place of one link with all of a rank's bandwidth. */
 START_TEST(exchanges_meet_gradients_of_the_same_ranks) {
@@ -312,6 +327,7 @@ static Suite *shared_links_suite(void) {
     tcase_add_test(tests, groups_stay_in_step_unless_they_vary);
     tcase_add_test(tests, fluid_against_messages);
     tcase_add_test(tests, replicas_of_a_torus_fold);
+    tcase_add_test(tests, replicas_of_one_node_fold);
     tcase_add_test(tests, exchanges_meet_gradients_of_the_same_ranks);
     suite_add_tcase(suite, tests);
     return suite;

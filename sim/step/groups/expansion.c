@@ -191,9 +191,11 @@ static bool *nodes_that_stand(const struct tsim_step_links *step_links, struct t
     if (!step_links->stands || t->count[TSIM_LINK_TORUS] > 0)
         return NULL;
     bool *stands = TSIM_NEW_ARRAY(arena, (size_t)(t->n_ranks / t->ranks_per_node), bool);
-    for (int32_t link = 0; link < t->first[TSIM_LINK_NIC_OUT]; link++)
-        if (step_links->stands[link])
-            stands[tsim_topology_link_node(t, link)] = true;
+    for (int32_t link = 0; link < t->n_links; link++) {
+        int32_t node = step_links->stands[link] ? tsim_topology_link_node(t, link) : -1;
+        if (node >= 0)
+            stands[node] = true;
+    }
     return stands;
 }
 
