@@ -37,7 +37,7 @@ static void check_terms(const struct tsim_result *result) {
         sum += terms[i];
     TSIM_ASSERT(isfinite(result->step.terms.time_s) && result->step.terms.time_s > 0);
     TSIM_ASSERT(fabs(sum - result->step.terms.time_s) <= 1e-6 * result->step.terms.time_s);
-    TSIM_ASSERT(result->step.memory.peak_bytes <= result->step.memory.capacity_bytes);
+    TSIM_ASSERT(tsim_memory_fits(&result->step.memory));
 }
 
 static void run(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_diags *diags) {

@@ -203,9 +203,9 @@ static double network_frac(const struct tsim_scenario *sc) {
 
 static void resolve_cost(struct tsim_draft *draft) {
     struct tsim_scenario *sc = &draft->scenario;
-    double rounding = 0.01, own_host_frac = host_frac(sc->cluster.node);
+    double rounding = 0.01, least = 1e-6, own_host_frac = host_frac(sc->cluster.node); /* least: the key's */
     if (!tsim_draft_has(draft, "cost.host") && own_host_frac > -rounding)
-        sc->cost.host_frac = own_host_frac > 0 ? own_host_frac : 0;
+        sc->cost.host_frac = own_host_frac >= least ? own_host_frac : 0;
     if (!tsim_draft_has(draft, "cost.rent"))
         sc->cost.rent_usd_per_s = sc->cluster.node->accelerator->rent_usd_per_s;
     if (!tsim_draft_has(draft, "cost.purchase"))
