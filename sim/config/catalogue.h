@@ -190,8 +190,9 @@ struct tsim_tower {
     int64_t images;              /* images of a sample */
     int64_t merge;               /* patches on the side of a square that becomes one token */
     bool pools;                  /* the mean of the square becomes the token, not all of its values */
-    int64_t products;            /* products of the projector: 1 to 3 */
-    int64_t inner, second_inner; /* its widths behind the first of several products and behind the second of three */
+    int64_t products;            /* products of the projector: 1 to 4 */
+    int64_t inner, second_inner; /* its widths behind the first of several and before the last of three or four */
+    bool gated_projector;        /* the product to second_inner has a gate beside it */
     int64_t projectors;          /* projectors side by side, of the results of as many layers (DeepStack) */
     bool unbiased_projector;
     const struct tsim_model *network; /* the tower as a model of its own */
@@ -628,7 +629,8 @@ enum tsim_recompute {
     TSIM_RECOMPUTE_SELECTIVE,
     TSIM_RECOMPUTE_FULL,
     TSIM_RECOMPUTE_SQRT,
-    TSIM_RECOMPUTE_EVERY
+    TSIM_RECOMPUTE_EVERY,
+    TSIM_RECOMPUTE_LAYERS
 };
 /* `recompute: selective` executes one of these again if the scenario does not list parts: see scenario.h. */
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };

@@ -68,20 +68,23 @@ int64_t tsim_plan_recompute_every(int64_t value) {
 static const char *recompute_text(struct tsim_arena *arena, int64_t value) {
     unsigned parts = tsim_plan_recompute_parts(value);
     if (tsim_plan_recompute_every(value) > 0)
-        return tsim_arena_printf(arena, "{every: %lld}", (long long)tsim_plan_recompute_every(value));
+        return tsim_arena_printf(arena, "{%s: %lld}", tsim_recompute_name(tsim_plan_recompute_mode(value)),
+                                 (long long)tsim_plan_recompute_every(value));
     if (parts == 0)
         return tsim_recompute_name(tsim_plan_recompute_mode(value));
     return tsim_arena_printf(arena, "[%s]", tsim_words_text(arena, tsim_recompute_part_words, parts));
 }
 
-/* Reads "[norms, ffn]" or "{every: 4}". */
+/* Reads "[norms, ffn]", "{every: 4}" or "{layers: 8}". */
 static bool read_fine_recompute(const char *text, int64_t *value) {
-    long long every;
+    long long n;
     int end = 0;
     unsigned parts = 0;
-    if (sscanf(text, " { every : %lld } %n", &every, &end) == 1 && end > 0 && text[end] == '\0') {
-        *value = tsim_plan_recompute_value(TSIM_RECOMPUTE_EVERY, 0, every);
-        return every >= 1 && every <= 100000;
+    char word[8];
+    if (sscanf(text, " { %7[a-z] : %lld } %n", word, &n, &end) == 2 && end > 0 && text[end] == '\0') {
+        bool has_layers = strcmp(word, "layers") == 0;
+        *value = tsim_plan_recompute_value(has_layers ? TSIM_RECOMPUTE_LAYERS : TSIM_RECOMPUTE_EVERY, 0, n);
+        return (has_layers || strcmp(word, "every") == 0) && n >= 1 && n <= 100000;
     }
     if (*text++ != '[')
         return false;
@@ -173,7 +176,9 @@ struct tsim_plan_choice tsim_plan_of(const struct tsim_scenario *scenario) {
                   [TSIM_PLAN_SCHEDULE] = p->schedule,
                   [TSIM_PLAN_SEQUENCE] = p->sequence,
                   [TSIM_PLAN_RECOMPUTE] = tsim_plan_recompute_value(training->recompute, training->recompute_parts,
-                                                                    training->recompute_every)}};
+                                                                    training->recompute == TSIM_RECOMPUTE_LAYERS
+                                                                        ? training->recompute_layers
+                                                                        : training->recompute_every)}};
 }
 
 int64_t tsim_plan_data(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {

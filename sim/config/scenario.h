@@ -262,6 +262,7 @@ struct tsim_training_spec {
     enum tsim_recompute recompute;
     unsigned recompute_parts; /* with TSIM_RECOMPUTE_SELECTIVE; 0: the software's parts */
     int64_t recompute_every;  /* with TSIM_RECOMPUTE_EVERY (and SQRT, resolved): layers between two checkpoints */
+    int64_t recompute_layers; /* with TSIM_RECOMPUTE_LAYERS: the first so many layers of each chunk, whole */
     enum tsim_attention attention;
     enum tsim_run_length length_kind;
     double length; /* in tokens, samples or steps */
@@ -608,6 +609,8 @@ double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 /* Returns the set of parts that selective recomputation executes again; 0 unless it is selective. If the scenario names
  * no parts, they are the software's: attention's core, or operators in models whose operators can be told apart. */
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
+/* Returns the share of the layers that are recomputed, if any are: less than 1 with TSIM_RECOMPUTE_LAYERS alone. */
+double tsim_recomputed_frac(const struct tsim_scenario *scenario);
 /* Returns the products that a transformer's layers have, of those that adapters may stand beside: a set of 1 << enum
  * tsim_adapter_target. */
 unsigned tsim_adapter_targets(const struct tsim_model *model);

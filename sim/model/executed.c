@@ -40,6 +40,7 @@ static struct executed executed_of(const struct tsim_scenario *sc, enum tsim_par
             tsim_operators_again(&balanced, part, at, &list);
         executed.again += runs_again ? flops_of(&list) : 0;
     }
+    executed.again *= tsim_recomputed_frac(sc);
     return executed;
 }
 

@@ -5,7 +5,7 @@
  * run the whole tower (Megatron-LM, megatron/core/models/multimodal/llava_model.py).
  *
  * Squares of `merge` x `merge` patches become one token each: their mean, or all of their values side by side. The projector is
- * one to three products, with activation functions between, behind the tower's last norm. Its results take the place of
+ * one to four products, with activation functions between (one of them may be gated), behind the tower's last norm. Its results take the place of
  * as many tokens of the sequence, a pass that reads and writes them. Where there are several projectors (DeepStack: Meng et al. 2024,
  * arXiv:2406.04334; Qwen3-VL) each takes the result of another layer of the tower and adds to a layer of the language model.
  *
@@ -131,35 +131,45 @@ const struct tsim_whole_layer tsim_tower_layer = {.forward = layer_forward,
 
 /* ---- the projector ---- */
 
-enum { MOST_PRODUCTS = 3 };
+enum { MOST_PRODUCTS = 4 };
 struct product {
     const char *name, *input, *weight;
     double n, k;
     bool is_column_parallel, is_row_parallel;
+    bool is_gated; /* half of the columns are a gate */
 };
 
 /* Lists the projector's products as one tensor rank has them. If there are several, the ranks divide the columns of the
  * first and the rows of the second. */
 static int products_of(const struct tsim_model *m, double tp, struct product products[MOST_PRODUCTS]) {
+    static const struct product NAMES[] = {
+        {.name = "projector up", .input = "projector up, input", .weight = "projector up, weight"},
+        {.name = "projector down", .input = "projector down, input", .weight = "projector down, weight"},
+        {.name = "projector inner", .input = "projector inner, input", .weight = "projector inner, weight"},
+        {.name = "projector out", .input = "projector out, input", .weight = "projector out, weight"}};
     const struct tsim_tower *t = &m->tower;
-    double square = t->pools ? 1 : (double)(t->merge * t->merge), from = square * (double)t->hidden,
-           to = (double)m->hidden, inner = (double)t->inner, second = (double)t->second_inner;
-    if (t->products == 1) {
-        products[0] = (struct product){"projector", "projector, input", "projector, weight", to, from, false, false};
+    int n = (int)t->products;
+    double square = t->pools ? 1 : (double)(t->merge * t->merge), from = square * (double)t->hidden;
+    if (n == 1) {
+        products[0] = (struct product){.name = "projector",
+                                       .input = "projector, input",
+                                       .weight = "projector, weight",
+                                       .n = (double)m->hidden,
+                                       .k = from};
         return 1;
     }
-    products[0] =
-        (struct product){"projector up", "projector up, input", "projector up, weight", inner / tp, from, true, false};
-    products[1] = (struct product){"projector down",
-                                   "projector down, input",
-                                   "projector down, weight",
-                                   t->products == 2 ? to : second,
-                                   inner / tp,
-                                   false,
-                                   true};
-    products[2] =
-        (struct product){"projector out", "projector out, input", "projector out, weight", to, second, false, false};
-    return (int)t->products;
+    for (int i = 0; i < n; i++) {
+        bool is_last = i == n - 1, is_second = n > 2 && i == n - 2;
+        products[i] = NAMES[is_last && n > 2 ? MOST_PRODUCTS - 1 : i];
+        products[i].k = from;
+        from = (double)(is_last ? m->hidden : is_second ? t->second_inner : t->inner);
+        products[i].is_gated = is_second && t->gated_projector;
+        products[i].n = products[i].is_gated ? 2 * from : from;
+    }
+    products[0].n /= tp;
+    products[1].k /= tp;
+    products[0].is_column_parallel = products[1].is_row_parallel = true;
+    return n;
 }
 
 /* Returns the tokens that come out of all projectors, as wide as the language model. */
@@ -187,7 +197,7 @@ static void projector_forward(const struct tsim_scenario *sc, enum tsim_part par
         if (products[i].is_row_parallel && z.tp > 1)
             sum_partial(list, &z, "tensor: reduce, projector", z.t * products[i].n * e, TSIM_EXPOSED);
         if (i < n - 1)
-            elementwise(list, "projector, activation", z.t * products[i].n, 2 * e, 1);
+            elementwise(list, "projector, activation", z.t * products[i + 1].k, (products[i].is_gated ? 3 : 2) * e, 1);
     }
     elementwise(list, "images into the sequence", z.t * z.h, 2 * e, 1);
 }
@@ -212,7 +222,7 @@ static void projector_backward(const struct tsim_scenario *sc, enum tsim_part pa
                                                          .k = products[i].k,
                                                          .is_column_parallel = products[i].is_column_parallel});
         if (i > 0)
-            elementwise(list, "projector, activation", z.t * products[i].k, 3 * e, 1);
+            elementwise(list, "projector, activation", z.t * products[i].k, (products[i - 1].is_gated ? 5 : 3) * e, 1);
     }
     if (z.model->tower.pools)
         elementwise(list, "mean of patches", tower.t * tower.h, e, 1);
@@ -230,7 +240,7 @@ static void projector_keep(const struct tsim_scenario *sc, enum tsim_part part, 
     tsim_keep(kept, "input of the tower's last norm", tower.ts * tower.h * tower.element_bytes);
     for (int i = 0; i < n; i++)
         tsim_keep(kept, i == 0 ? "input of the projector" : "projector: inner tensor",
-                  z.t * products[i].k * (i == 0 ? z.linear_bytes : z.element_bytes + z.linear_bytes));
+                  z.t * ((i == 0 ? 0 : products[i - 1].n * z.element_bytes) + products[i].k * z.linear_bytes));
 }
 
 static double parameters_of_products(const struct tsim_model *m) {

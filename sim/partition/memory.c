@@ -27,6 +27,8 @@ static double working_layers(const struct tsim_scenario *sc) {
     case TSIM_RECOMPUTE_SQRT:
     case TSIM_RECOMPUTE_EVERY:
         return (double)sc->training.recompute_every;
+    case TSIM_RECOMPUTE_LAYERS:
+        return 1;
     }
     TSIM_BUG("recompute %d", (int)sc->training.recompute);
 }
@@ -56,6 +58,22 @@ static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const str
                         TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, part)));
 }
 
+/* Adds what a chunk's layers of one kind keep. With {layers: N} its first N layers keep their inputs alone. */
+static void add_layers(struct tsim_part_list *kept, const struct tsim_scenario *sc, enum tsim_part part, double n,
+                       double n_first) {
+    struct tsim_scenario one = *sc;
+    if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS) {
+        tsim_part_add(kept, kept_by_layers(kept->recorder, sc, part, n));
+        return;
+    }
+    one.training.recompute = TSIM_RECOMPUTE_FULL;
+    if (n_first > 0)
+        tsim_part_add(kept, kept_by_layers(kept->recorder, &one, part, n_first));
+    one.training.recompute = TSIM_RECOMPUTE_NONE;
+    if (n > n_first)
+        tsim_part_add(kept, kept_by_layers(kept->recorder, &one, part, n - n_first));
+}
+
 /* Returns the tokens of all stacks that this rank's norms and residuals see. */
 static double tokens_of_stacks(const struct tsim_op_shape *stacks, int n) {
     double tokens = 0;
@@ -76,9 +94,12 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
     struct tsim_part_list kept = {.recorder = r};
+    int64_t from = tsim_chunk_first_layer(sc, stage, chunk), n_layers = tsim_chunk_layers(sc, stage, chunk),
+            most = sc->training.recompute_layers;
+    struct tsim_parts first_layers = tsim_model_layers(sc->model, from, from + (most < n_layers ? most : n_layers));
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (there.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
-            tsim_part_add(&kept, kept_by_layers(r, own, (enum tsim_part)part, there.times[part]));
+            add_layers(&kept, own, (enum tsim_part)part, there.times[part], first_layers.times[part]);
     if (there.times[TSIM_PART_EMBEDDING] > 0)
         tsim_part_add(&kept, tensor(r, "embedding: mask of dropout", tokens * k->h * k->mask_bytes));
     if (there.times[TSIM_PART_DECODER_LAYER] > 0)

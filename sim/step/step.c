@@ -82,7 +82,7 @@ static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
     if (sc->training.recompute == TSIM_RECOMPUTE_NONE)
         return 0;
     struct tsim_layer_flops again = forward_flops_per_token(sc);
-    return again.products + again.core;
+    return tsim_recomputed_frac(sc) * (again.products + again.core);
 }
 
 double tsim_step_formula_flops(const struct tsim_scenario *sc) {
@@ -239,20 +239,21 @@ static struct tsim_operator_row *next_row(struct operator_rows *out) {
 static void add_operator_row(void *context, const struct tsim_pass_operator *op) {
     struct operator_rows *out = context;
     bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
-    *next_row(out) = (struct tsim_operator_row){
-        .name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
-        .stream = !is_collective                      ? "compute"
-                  : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
-                  : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
-                  : op->op->axis == TSIM_AXIS_DATA    ? "data"
-                                                      : "tensor",
-        .count = out->count,
-        .time_s = out->count * op->time_s,
-        .flops = out->count * op->op->flops,
-        .vector_flops = out->count * tsim_op_vector_flops(out->model, op->op, out->is_backward),
-        .bytes = out->count * (is_collective ? op->op->collective_bytes : op->op->bytes),
-        .bound = op->bound,
-        .is_recompute = strcmp(op->phase, "recompute") == 0};
+    double count = out->count * op->times;
+    *next_row(out) =
+        (struct tsim_operator_row){.name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
+                                   .stream = !is_collective                      ? "compute"
+                                             : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
+                                             : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
+                                             : op->op->axis == TSIM_AXIS_DATA    ? "data"
+                                                                                 : "tensor",
+                                   .count = count,
+                                   .time_s = out->count * op->time_s,
+                                   .flops = count * op->op->flops,
+                                   .vector_flops = count * tsim_op_vector_flops(out->model, op->op, out->is_backward),
+                                   .bytes = count * (is_collective ? op->op->collective_bytes : op->op->bytes),
+                                   .bound = op->bound,
+                                   .is_recompute = strcmp(op->phase, "recompute") == 0};
 }
 
 static void add_row(struct operator_rows *out, const char *name, const char *stream, double count, double time_s,

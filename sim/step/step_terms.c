@@ -28,9 +28,22 @@ struct walk {
 
 /* ---- operators ---- */
 
+/* Returns the part of a time that is a layer's if some layers alone are recomputed. */
+static struct tsim_amount of_share(const struct walk *w, const struct tsim_pass_operator *op, struct tsim_amount time) {
+    if (!(op->times < 1))
+        return time;
+    return tsim_product(
+        w->r, op->op->name, "time x share of the layers that are recomputed", TSIM_TIME_S,
+        TSIM_PARTS(time, tsim_given(w->r, "share of the layers that are recomputed", op->times, TSIM_FRACTION,
+                                    "training.recompute.layers and parallelism.layers_per_stage")));
+}
+
 static struct tsim_amount exposed_time(const struct walk *w, const struct tsim_pass_operator *op) {
-    struct tsim_amount alone = {.value = op->time_s};
-    alone.term = tsim_pass_collective_term(w->r, w->scenario, w->cluster, w->placement, op->op);
+    struct tsim_amount alone = {.value = op->time_s,
+                                .term = tsim_pass_collective_term(w->r, w->scenario, w->cluster, w->placement, op->op)};
+    if (op->times < 1 && alone.term)
+        alone.value = alone.term->value;
+    alone = of_share(w, op, alone);
     if (op->exposed_s == op->time_s)
         return tsim_sum(w->r, op->op->name, "all of it: nothing runs beside it", TSIM_TIME_S, TSIM_PARTS(alone));
     return tsim_outcome(w->r, op->op->name,
@@ -42,12 +55,14 @@ static struct tsim_amount exposed_time(const struct walk *w, const struct tsim_p
 static struct tsim_amount kernel_time(const struct walk *w, const struct tsim_pass_operator *op) {
     struct tsim_kernel_cost cost;
     struct tsim_amount time = tsim_kernel_recorded(w->r, w->cluster->accelerator, w->scenario->software, op->op, &cost);
-    if (op->time_s == time.value)
-        return time;
-    return tsim_product(w->r, op->op->name, "time at the mean length x factor of the lengths", TSIM_TIME_S,
-                        TSIM_PARTS(time, tsim_given(w->r, "mean over all lengths, over that of the mean length",
-                                                    op->time_s / time.value, TSIM_FRACTION,
-                                                    "training.lengths of the scenario (sim/config/lengths.h)")));
+    if (op->time_s == op->times * time.value)
+        return of_share(w, op, time);
+    return of_share(
+        w, op,
+        tsim_product(w->r, op->op->name, "time at the mean length x factor of the lengths", TSIM_TIME_S,
+                     TSIM_PARTS(time, tsim_given(w->r, "mean over all lengths, over that of the mean length",
+                                                 op->time_s / (op->times * time.value), TSIM_FRACTION,
+                                                 "training.lengths of the scenario (sim/config/lengths.h)"))));
 }
 
 static void visit(void *context, const struct tsim_pass_operator *op) {

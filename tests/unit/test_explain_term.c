@@ -117,9 +117,11 @@ START_TEST(roots_are_the_summary_and_nodes_follow) {
                  {2, 2, 2, 1, TSIM_RECOMPUTE_SELECTIVE, TSIM_SCHEDULE_1F1B, 1},
                  {2, 2, 2, 2, TSIM_RECOMPUTE_FULL, TSIM_SCHEDULE_GPIPE, 2},
                  {1, 1, 1, 1, TSIM_RECOMPUTE_FULL, TSIM_SCHEDULE_1F1B, 3},
+                 {2, 2, 2, 1, TSIM_RECOMPUTE_LAYERS, TSIM_SCHEDULE_1F1B, 1},
                  {1, 2, 4, 1, TSIM_RECOMPUTE_NONE, TSIM_SCHEDULE_ZB_H1, 1}};
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++) {
         e.scenario.training.recompute = PLANS[i].recompute;
+        e.scenario.training.recompute_layers = 3;
         e.scenario.parallelism.schedule = PLANS[i].schedule;
         e.scenario.parallelism.zero = PLANS[i].zero;
         e.scenario.reliability = i % 2 == 0 ? (struct tsim_reliability_spec){0}

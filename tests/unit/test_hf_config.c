@@ -57,6 +57,7 @@ static const struct example {
     {"minimax-text-01", 456089655296},
     {"ring-mini-linear", 16423448320},
     {"glm-4.1v-9b", 10292777472},
+    {"kimi-k2.5", 1026879376368},
     {"nanochat-d20", 560988160},
     {"k-exaone", 236571156352},
     {"vaultgemma-1b", 1038741120},
@@ -432,6 +433,12 @@ static const struct {
     {"command-r-35b", "\"model_type\": \"cohere\", \"hidden_size\": 8192, \"num_hidden_layers\": 40, "
                       "\"num_attention_heads\": 64, \"num_key_value_heads\": 64, \"intermediate_size\": 22528, "
                       "\"vocab_size\": 256000, \"logit_scale\": 0.0625"},
+    {"mistral-small-4",
+     "\"model_type\": \"mistral4\", \"hidden_size\": 4096, \"num_hidden_layers\": 36, \"num_attention_heads\": 32, "
+     "\"num_key_value_heads\": 32, \"intermediate_size\": 12288, \"vocab_size\": 131072, \"q_lora_rank\": 1024, "
+     "\"kv_lora_rank\": 256, \"qk_rope_head_dim\": 64, \"qk_nope_head_dim\": 64, \"v_head_dim\": 128, "
+     "\"n_routed_experts\": 128, \"num_experts_per_tok\": 4, \"moe_intermediate_size\": 2048, "
+     "\"n_shared_experts\": 1, \"first_k_dense_replace\": 0, \"n_group\": 1, \"rope_interleave\": true"},
     {"kimi-k2",
      "\"model_type\": \"kimi_k2\", \"hidden_size\": 7168, \"num_hidden_layers\": 61, \"num_attention_heads\": 64, "
      "\"intermediate_size\": 18432, \"vocab_size\": 163840, \"q_lora_rank\": 1536, \"kv_lora_rank\": 512, "

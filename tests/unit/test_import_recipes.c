@@ -146,6 +146,9 @@ START_TEST(megatron_s_arguments) {
     ck_assert_int_eq(megatron("--recompute-granularity full --recompute-method uniform --recompute-num-layers 2")
                          ->training.recompute_every,
                      2);
+    ck_assert_int_eq(megatron("--recompute-granularity full --recompute-method block --recompute-num-layers 2")
+                         ->training.recompute_layers,
+                     2);
     ck_assert_uint_eq(
         megatron("--recompute-granularity selective --recompute-modules core_attn mlp")->training.recompute_parts,
         TSIM_RECOMPUTE_ATTENTION | TSIM_RECOMPUTE_FFN);

@@ -147,6 +147,42 @@ START_TEST(every_k_layers) {
 }
 END_TEST
 
+/* The first 5 layers of each chunk keep their inputs alone, the other 19 of two stages of 24 everything; a stage of 3
+ * keeps 3 inputs. The mean over all layers is what one layer keeps in other sums. */
+START_TEST(so_many_layers) {
+    struct tsim_stage_memory some, none, full;
+    static int64_t uneven[] = {45, 3};
+    init_22b();
+    double whole = tsim_layer_whole_activation_bytes(&e.scenario, TSIM_PART_LAYER), input = SBH * 2;
+    for (int i = 0; i < 2; i++) {
+        e.scenario.parallelism.pipeline = 2;
+        e.scenario.cluster.nodes = 2 * 8 / e.scenario.cluster.accelerators_per_node;
+        example_finish(&e);
+        if (i == 1)
+            e.scenario.parallelism.layers_per_chunk = uneven;
+        double n[] = {i == 0 ? 24 : 45, i == 0 ? 24 : 3}, again[] = {5, i == 0 ? 5 : 3};
+        for (int32_t stage = 0; stage < 2; stage++) {
+            e.scenario.training.recompute = TSIM_RECOMPUTE_NONE;
+            tsim_stage_memory(&e.scenario, stage, &none);
+            e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+            tsim_stage_memory(&e.scenario, stage, &full);
+            e.scenario.training.recompute = TSIM_RECOMPUTE_LAYERS;
+            e.scenario.training.recompute_layers = 5;
+            tsim_stage_memory(&e.scenario, stage, &some);
+            double share = again[stage] / n[stage];
+            ck_assert_double_eq_tol(some.activations_bytes /
+                                        (share * full.activations_bytes + (1 - share) * none.activations_bytes),
+                                    1, 1e-9);
+            ck_assert_double_eq_tol(some.buffers_bytes, full.buffers_bytes, 1);
+        }
+        double mean = (again[0] + again[1]) / 48;
+        ck_assert_double_eq_tol(tsim_recomputed_frac(&e.scenario), mean, 1e-12);
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER),
+                                mean * input + (1 - mean) * whole, 1);
+    }
+}
+END_TEST
+
 /* A decoder's layer after an encoder of as many tokens: its attention to the encoder's result keeps another norm's
  * input, block's input and mask, 5 sbh, queries, result, keys and values, 8 sbh / t, and scores. A shorter decoder
  * keeps keys and values of the whole encoder. */
@@ -533,6 +569,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, streamed_weights_lie_outside);
     tcase_add_test(tcase, gradients_beside_their_sums);
     tcase_add_test(tcase, every_k_layers);
+    tcase_add_test(tcase, so_many_layers);
     tcase_add_test(tcase, flat_updates);
     tcase_add_test(tcase, outputs_in_flight);
     tcase_add_test(tcase, in_flight);

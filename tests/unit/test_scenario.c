@@ -100,6 +100,9 @@ START_TEST(recomputation) {
                       TSIM_RECOMPUTE_ATTENTION);
     ck_assert_int_eq(must(load_set("training.recompute", "[]"))->training.recompute, TSIM_RECOMPUTE_NONE);
     ck_assert_int_eq(must(load_set("training.recompute.every", "3"))->training.recompute, TSIM_RECOMPUTE_EVERY);
+    ck_assert_int_eq(must(load_set("training.recompute.layers", "1"))->training.recompute, TSIM_RECOMPUTE_LAYERS);
+    ck_assert_double_eq(tsim_recomputed_frac(must(load_set("training.recompute", "{layers: 1}"))), 0.25);
+    ck_assert_ptr_null(load_set("training.recompute", "{layers: 1, every: 2}"));
     ck_assert_int_eq(must(load_set("training.recompute", "sqrt"))->training.recompute_every, 2); /* 4 layers a stage */
     ck_assert_int_eq(must(load_set("training.recompute", "full"))->training.recompute, TSIM_RECOMPUTE_FULL);
 }

@@ -76,6 +76,22 @@ START_TEST(pooled_patches) {
 }
 END_TEST
 
+/* GLM-4.1V: squares of 4 patches of 1,536 through products to 4,096, to 4,096 again, to a gate and a value of 13,696 and back:
+ * 576 patches of an image of 336 pixels are 144 tokens. Two samples. */
+START_TEST(gated_projector) {
+    struct tsim_op_list list;
+    double products = 4 * 1536 * 4096.0 + 4096 * 4096.0 + 3 * 4096 * 13696.0, flops = 2 * 2 * 144 * products;
+    begin("glm-4.1v-9b", 2048, false);
+    tsim_operators_forward(&x.scenario, TSIM_PART_PROJECTOR, 0, &list);
+    ck_assert_double_eq(sum_flops(&list), flops);
+    tsim_operators_backward(&x.scenario, TSIM_PART_PROJECTOR, 0, &list);
+    ck_assert_double_eq(sum_flops(&list), 2 * flops);
+    ck_assert_double_eq(tsim_layer_count(&x.model, TSIM_PART_PROJECTOR).ffn, products);
+    begin("kimi-k2.5", 2048, false);
+    ck_assert_double_eq(tsim_layer_count(&x.model, TSIM_PART_PROJECTOR).ffn, 4608 * 4608 + 4608 + 7168 * 4608 + 7168);
+}
+END_TEST
+
 /* The convention's FLOPs of a token differ from those of the text alone by three passes of tower and projector, or of a
  * frozen tower by one and three. */
 START_TEST(by_convention) {
@@ -139,6 +155,7 @@ static Suite *tower_suite(void) {
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, multiplications);
     tcase_add_test(tc, pooled_patches);
+    tcase_add_test(tc, gated_projector);
     tcase_add_test(tc, by_convention);
     tcase_add_test(tc, frozen_tower);
     tcase_add_test(tc, between_stages);

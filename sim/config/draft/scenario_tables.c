@@ -181,16 +181,21 @@ static void write_software(struct tsim_writer *writer, const char *key, const ch
 
 /* ---- values of several shapes ---- */
 
-static const struct tsim_key EVERY_KEYS[] = {
+static const struct tsim_key RECOMPUTE_KEYS[] = {
     {.key = "every",
      .kind = TSIM_KEY_INT,
      .offset = offsetof(struct tsim_training_spec, recompute_every),
-     .is_required = true,
      .is_positive = true,
      .max = 1e5,
      .help = "layers between two checkpoints"},
+    {.key = "layers",
+     .kind = TSIM_KEY_INT,
+     .offset = offsetof(struct tsim_training_spec, recompute_layers),
+     .is_positive = true,
+     .max = 1e5,
+     .help = "layers of each stage's chunk that are recomputed; the others are not"},
 };
-TSIM_TABLE(EVERY, EVERY_KEYS, false);
+TSIM_TABLE(RECOMPUTE, RECOMPUTE_KEYS, false);
 
 static void read_recompute_parts(struct tsim_reader *reader, const struct tsim_value *list, const char *path,
                                  struct tsim_training_spec *training) {
@@ -217,8 +222,13 @@ static void read_recompute(struct tsim_reader *reader, const struct tsim_value *
     if (!value)
         return;
     if (value->kind == TSIM_VALUE_MAPPING) {
-        training->recompute = TSIM_RECOMPUTE_EVERY;
-        tsim_schema_read(reader, &EVERY, value, path, training);
+        tsim_schema_read(reader, &RECOMPUTE, value, path, training);
+        bool has_every = tsim_value_find(value, "every"), has_layers = tsim_value_find(value, "layers");
+        training->recompute = has_layers ? TSIM_RECOMPUTE_LAYERS : TSIM_RECOMPUTE_EVERY;
+        if (has_every == has_layers)
+            tsim_diag_hint(
+                tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "needs one of every and layers"),
+                "{every: 4}, or {layers: 8}");
         return;
     }
     for (size_t i = 0; i < N_WORDS; i++)
@@ -243,12 +253,14 @@ static void write_recompute(struct tsim_writer *writer, const char *key, const c
         tsim_writer_end(writer, ']');
         return;
     }
-    if (training->recompute != TSIM_RECOMPUTE_EVERY) {
+    if (training->recompute < TSIM_RECOMPUTE_EVERY) {
         tsim_writer_text(writer, key, tsim_recompute_name(training->recompute));
         return;
     }
+    bool has_layers = training->recompute == TSIM_RECOMPUTE_LAYERS;
     tsim_writer_begin(writer, key, '{');
-    tsim_writer_int(writer, "every", training->recompute_every);
+    tsim_writer_int(writer, tsim_recompute_name(training->recompute),
+                    has_layers ? training->recompute_layers : training->recompute_every);
     tsim_writer_end(writer, '}');
 }
 
@@ -557,7 +569,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
     {.key = "per_layer_updates", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.updates_by_layer),
      .default_text = "false", .help = "update each layer as soon as its gradient is computed, and free the gradient"},
     {CUSTOM_KEY("recompute", read_recompute, write_recompute,
-                "none, selective, full, sqrt, {every: N} or a list of parts (attention, norms, latent, activation, ffn, experts, output): "
+                "none, selective, full, sqrt, {every: N}, {layers: N} (of each stage's chunk) or a list of parts (attention, norms, latent, activation, ffn, experts, output): "
                 "computed again in the backward pass; default: that of the software's defaults, otherwise none")},
     ENUM_KEY("attention", attention, ATTENTIONS, NULL, "default: as the software's attention_kernel"),
     LENGTH_KEY(tokens, "length of the run in tokens; one of tokens, samples, steps"),
@@ -937,6 +949,18 @@ unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {
         return training->recompute_parts;
     bool by_operator = scenario->software->selective_recompute == TSIM_SELECTIVE_OPERATORS;
     return by_operator && tsim_has_plain_layers(scenario->model) ? TSIM_RECOMPUTE_OPERATORS : TSIM_RECOMPUTE_ATTENTION;
+}
+
+double tsim_recomputed_frac(const struct tsim_scenario *scenario) {
+    const struct tsim_parallelism_spec *p = &scenario->parallelism;
+    int64_t most = scenario->training.recompute_layers, recomputed = 0, all = 0;
+    if (scenario->training.recompute != TSIM_RECOMPUTE_LAYERS)
+        return 1;
+    for (int64_t i = 0; i < tsim_n_model_parts(p); i++) {
+        recomputed += p->layers_per_chunk[i] < most ? p->layers_per_chunk[i] : most;
+        all += p->layers_per_chunk[i];
+    }
+    return (double)recomputed / (double)all;
 }
 
 bool tsim_selective_differs(const struct tsim_scenario *scenario) {

@@ -186,9 +186,10 @@ static const struct tsim_key TOWER_KEYS[] = {
     TOWER_INT(images, "images of a sample; default: 1"),
     TOWER_INT(merge, "patches along each side of the square that becomes one token; default: 1"),
     TOWER_FLAG(pools, "the token is the mean of the square's patches (Gemma 3); else the projector takes all of their values (Qwen-VL)"),
-    TOWER_INT(products, "products of the projector, 1 to 3; default: 2"),
+    TOWER_INT(products, "products of the projector, 1 to 4; the second of four keeps the width; default: 2"),
     TOWER_INT(inner, "width behind the first of several; default: that of the language model"),
-    TOWER_INT(second_inner, "width behind the second of three; default: as inner"),
+    TOWER_INT(second_inner, "width before the last of three or four; default: as inner"),
+    TOWER_FLAG(gated_projector, "the product to second_inner has a gate beside it (GLM-4.1V)"),
     TOWER_INT(projectors, "projectors side by side, of the results of as many of its layers (Qwen3-VL's DeepStack: 4); default: 1"),
     TOWER_FLAG(unbiased_projector, "the projector's products have no biases"),
     TOWER_INT(other_parameters, "other parameters, such as a norm before the first layer: counted, and held with the patches' product"),
@@ -617,8 +618,10 @@ static bool check_tower(struct tsim_reader *reader, const struct tsim_value *map
         what = "the image's size is no multiple of its patch", hint = "image: {size: 336, patch: 14}, for example";
     else if (t->merge > 0 && t->image.size / t->image.patch % t->merge != 0)
         what = "the patches of a side do not divide into squares", hint = "size: a multiple of patch x merge";
-    else if (t->products > 3)
-        what = "a projector has 1 to 3 products", hint = "products: 2";
+    else if (t->products > 4)
+        what = "a projector has 1 to 4 products", hint = "products: 2";
+    else if (t->gated_projector && t->products < 3)
+        what = "gated_projector is for projectors of three or four products", hint = "products: 3";
     else if (t->full_every > 0 && t->attention_window == 0)
         what = "full_every is for towers with an attention_window", hint = "leave it out";
     else if (!m->causal || m->encoder_layers > 0 || m->image.patch > 0 || m->diffusion.values > 0)

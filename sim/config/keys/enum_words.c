@@ -21,7 +21,7 @@ const struct tsim_word tsim_optimizer_words[] = {
     {"galore-8bit", TSIM_GALORE_8BIT}, {"lamb", TSIM_LAMB}, {"muon", TSIM_MUON}, {NULL, 0}};
 const struct tsim_word tsim_recompute_words[] = {
     {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
-    {"sqrt", TSIM_RECOMPUTE_SQRT}, {"every", TSIM_RECOMPUTE_EVERY}, {NULL, 0}};
+    {"sqrt", TSIM_RECOMPUTE_SQRT}, {"every", TSIM_RECOMPUTE_EVERY}, {"layers", TSIM_RECOMPUTE_LAYERS}, {NULL, 0}};
 const struct tsim_word tsim_axis_words[] = {
     {"tensor", TSIM_AXIS_TENSOR}, {"context", TSIM_AXIS_CONTEXT}, {"expert", TSIM_AXIS_EXPERT},
     {"data", TSIM_AXIS_DATA}, {"pipeline", TSIM_AXIS_PIPELINE}, {NULL, 0}};

@@ -243,13 +243,10 @@ static void put_full(struct tsim_gpt *g, const struct tsim_setting *from) {
         tsim_recipe_put(g->r, "training.recompute", count, "of no layer", "none");
     else if (strcmp(text, "uniform") == 0 && n > 1)
         tsim_recipe_put_int(g->r, "training.recompute.every", count, n);
-    else {
+    else if (strcmp(text, "block") == 0 && n < per_chunk)
+        tsim_recipe_put_int(g->r, "training.recompute.layers", count ? count : method, n);
+    else
         tsim_recipe_put(g->r, "training.recompute", from, NULL, "full");
-        if (strcmp(text, "block") == 0 && n < per_chunk)
-            tsim_recipe_not_modelled(g->r, count ? count : method,
-                                     "the program recomputes %lld of a stage's %lld layers, tsim all of them",
-                                     (long long)n, (long long)per_chunk);
-    }
 }
 
 static void put_recompute(struct tsim_gpt *g) {

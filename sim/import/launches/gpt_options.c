@@ -198,20 +198,25 @@ static void put_model(struct tsim_launch_writer *w) {
 static void put_recompute(struct tsim_launch_writer *w) {
     const struct tsim_training_spec *t = &w->scenario->training;
     const char *prefix = is_nemo(w) ? "activations_checkpoint" : "recompute";
-    bool is_whole = t->recompute == TSIM_RECOMPUTE_FULL || t->recompute == TSIM_RECOMPUTE_EVERY;
+    bool has_layers = t->recompute == TSIM_RECOMPUTE_LAYERS,
+         is_whole = t->recompute == TSIM_RECOMPUTE_FULL || t->recompute == TSIM_RECOMPUTE_EVERY || has_layers;
     if (t->recompute == TSIM_RECOMPUTE_NONE)
         return;
     if (is_whole && !tsim_launch_is_core(w) && w->launch != TSIM_LAUNCH_MEGATRON_2022) {
         put(w, "checkpoint_activations", NULL);
-        if (t->recompute_every > 1)
-            put_int(w, "checkpoint_num_layers", t->recompute_every);
+        if (has_layers)
+            put(w, "activations_checkpoint_method", "block");
+        if (has_layers || t->recompute_every > 1)
+            put_int(w, "checkpoint_num_layers", has_layers ? t->recompute_layers : t->recompute_every);
         return;
     }
     put(w, tsim_arena_printf(w->arena, "%s_granularity", prefix), is_whole ? "full" : "selective");
     if (is_whole) {
-        put(w, tsim_arena_printf(w->arena, "%s_method", prefix), "uniform");
+        put(w, tsim_arena_printf(w->arena, "%s_method", prefix), has_layers ? "block" : "uniform");
         put_int(w, tsim_arena_printf(w->arena, "%s_num_layers", prefix),
-                t->recompute_every > 0 ? t->recompute_every : 1);
+                has_layers               ? t->recompute_layers
+                : t->recompute_every > 0 ? t->recompute_every
+                                         : 1);
     }
     const struct tsim_value *parts = tsim_value_find_path(w->resolved, "training.recompute");
     const char *names = "";

@@ -166,21 +166,25 @@ static void add_precision(struct tsim_recipe *r) {
             strcmp(text, "bfloat16") == 0 ? "true" : "false");
 }
 
-/* A share of the layers may be recomputed; otherwise InternLM's norms are (dropout_selective_checkpoint). */
+/* The first layers of each stage may be recomputed, a share of them; otherwise InternLM's norms are
+ * (dropout_selective_checkpoint). */
 static void put_recompute(struct tsim_recipe *r) {
     const struct tsim_setting *s = find(r, "model.checkpoint"), *norms = find(r, "model.dropout_selective_checkpoint");
     const char *text = s ? tsim_setting_text(s) : "false";
     const bool is_word = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
     const double share = is_word ? (strcmp(text, "true") == 0 ? 1.0 : 0.0) : tsim_setting_number(r, s);
+    const struct tsim_setting *layers = find(r, "model.num_layers");
+    const int64_t of_stage = layers ? tsim_setting_int(r, layers, 1, 100000) / degree_of(r, "pipeline", 1) : 0,
+                  recomputed = (int64_t)(share * (double)of_stage);
     static const char *const NORMS[] = {"norms"};
     if (share < 0.0 || share > 1.0)
         tsim_recipe_error(r, s, "'%.40s' is neither true nor false nor a share of the layers", text);
+    else if (recomputed > 0 && recomputed < of_stage)
+        tsim_recipe_put_int(r, "training.recompute.layers", s, recomputed);
     else if (share > 0.0)
         tsim_recipe_put(r, "training.recompute", s, NULL, "full");
     else if (is_of_type(r, "INTERNLM") && !(norms && !tsim_setting_flag(r, norms)))
         tsim_recipe_put_list(r, "training.recompute", s, NORMS, 1);
-    if (share > 0.0 && share < 1.0)
-        tsim_recipe_not_modelled(r, s, "the program recomputes a share of the layers, tsim all of them");
 }
 
 /* "16 8 300": micro-batches of a pass, more of them, and after how many steps; an empty text is none. */

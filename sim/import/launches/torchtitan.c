@@ -380,6 +380,7 @@ static void put_batch(struct reading *g) {
         put_int(g, "training.global_batch_size", local, "x replicas", size * (replicas > 0 ? replicas : 1));
 }
 
+/* A number N recomputes every N-th layer of a stage. */
 static void put_recompute(struct reading *g) {
     const struct tsim_setting *mode = tsim_recipe_find(g->r, "activation_checkpoint.mode"),
                               *option = tsim_recipe_find(g->r, "activation_checkpoint.selective_ac_option");
@@ -388,7 +389,14 @@ static void put_recompute(struct reading *g) {
         tsim_recipe_put(g->r, "training.recompute", mode, NULL, "none");
     else if (strcmp(text, "full") == 0 || (strcmp(text, "selective") == 0 && strcmp(how, "1") == 0))
         tsim_recipe_put(g->r, "training.recompute", mode, NULL, "full");
-    else if (strcmp(text, "selective") == 0 || strcmp(text, "memory_budget") == 0) {
+    else if (strcmp(text, "selective") == 0 && option && strcmp(how, "op") != 0 && g->layers > 0) {
+        int64_t of_stage = g->layers / (g->pipeline * (g->chunks > 0 ? g->chunks : 1)),
+                layers = of_stage / tsim_setting_int(g->r, option, 1, 100000);
+        if (layers > 0)
+            put_int(g, "training.recompute.layers", option, NULL, layers);
+        else
+            tsim_recipe_put(g->r, "training.recompute", option, "stages have fewer layers", "none");
+    } else if (strcmp(text, "selective") == 0 || strcmp(text, "memory_budget") == 0) {
         tsim_recipe_put(g->r, "training.recompute", mode, mode ? NULL : "torchtitan's default", "selective");
         const struct tsim_setting *from = option ? option : mode;
         if (strcmp(text, "memory_budget") == 0)
@@ -487,7 +495,6 @@ static void put_training(struct reading *g) {
         tsim_recipe_not_modelled(g->r, optimizer, "tsim has no optimizer '%.40s' and takes adamw for it", name);
     tsim_recipe_put(g->r, "training.optimizer", optimizer, optimizer ? NULL : "torchtitan's default",
                     is_muon ? "muon" : "adamw");
-    put_recompute(g);
     if (steps)
         put_int(g, "training.steps", steps, NULL, tsim_setting_int(g->r, steps, 1, INT64_C(1000000000000)));
 }
@@ -813,6 +820,7 @@ static enum tsim_status job(struct reading *g, struct tsim_import_result *result
     put_training(g);
     put_software(g);
     put_parallelism(g);
+    put_recompute(g); /* which depends on the layers of a stage */
     if (r->lists_all)
         put_measured(g);
     return tsim_recipe_finish(r, CLASSES, N_CLASSES, result);

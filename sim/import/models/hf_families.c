@@ -103,7 +103,7 @@ static void finish_deepseek(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     struct tsim_experts *e = &m->experts;
     const struct tsim_value *method = tsim_hf_find(r, "topk_method");
-    bool is_v3 = strcmp(r->type, "deepseek_v2") != 0;
+    bool is_v3 = !tsim_hf_has_type("deepseek_v2|mistral4", r->type);
     read_latent(r);
     if (tsim_hf_flag(r, "attention_bias", false))
         tsim_hf_refuse(r, "attention_bias", "a model file cannot express latent attention with biases");
@@ -1312,7 +1312,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      USUAL_NAMES,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
      .finish = finish_vit},
-    {.types = "deepseek_v2|deepseek_v3|kimi_k2|deepseek_v32|glm4_moe_lite|glm_moe_dsa",
+    {.types = "deepseek_v2|deepseek_v3|kimi_k2|deepseek_v32|glm4_moe_lite|glm_moe_dsa|mistral4",
      USUAL_NAMES,
      .fixed = {LLAMA_LIKE},
      .finish = finish_deepseek},

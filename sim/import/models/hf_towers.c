@@ -170,13 +170,15 @@ static void read_internvl(struct tsim_hf_reading *whole, struct tsim_hf_reading 
         tsim_hf_refuse(vision, "qkv_bias", "a model file cannot express biases everywhere except there");
 }
 
-/* MoonViT reads patches and a square table of positions; a norm and two products of the squares follow. */
+/* MoonViT reads patches and a square table of positions; a norm and two products of the squares follow. Kimi K2.5's has
+ * a table of frames beside it, which is not trained, and the mean of up to four frames (vLLM, kimi_k25_vit.py). */
 static void read_kimi(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    const struct tsim_value *projector = tsim_hf_find(vision, "mm_projector_type");
     (void)whole;
-    t->layers = tsim_hf_required(vision, "num_hidden_layers", 100000);
-    t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
-    t->heads = tsim_hf_required(vision, "num_attention_heads", 1000000);
-    t->ffn_hidden = tsim_hf_required(vision, "intermediate_size", 10000000);
+    t->layers = tsim_hf_required(vision, tsim_hf_key(vision, "num_hidden_layers|vt_num_hidden_layers"), 100000);
+    t->hidden = tsim_hf_required(vision, tsim_hf_key(vision, "hidden_size|vt_hidden_size"), 10000000);
+    t->heads = tsim_hf_required(vision, tsim_hf_key(vision, "num_attention_heads|vt_num_attention_heads"), 1000000);
+    t->ffn_hidden = tsim_hf_required(vision, tsim_hf_key(vision, "intermediate_size|vt_intermediate_size"), 10000000);
     t->bias = t->positions = true;
     int64_t patch = tsim_hf_required(vision, "patch_size", 1000000),
             side = tsim_hf_number(vision, "init_pos_emb_height", 1, 100000, 64);
@@ -186,7 +188,8 @@ static void read_kimi(struct tsim_hf_reading *whole, struct tsim_hf_reading *vis
     t->merge = 2;
     t->inner = t->merge * t->merge * t->hidden;
     t->other_parameters = 2 * t->hidden;
-    tsim_hf_find(vision, "merge_kernel_size");
+    if (projector && !tsim_value_is_text(projector, "patchmerger"))
+        tsim_hf_refuse(vision, "mm_projector_type", "not patchmerger, a norm and two products of the squares");
 }
 
 /* Returns an image of patches of several frames, so many a side, which stands for those of any size. */
@@ -237,7 +240,7 @@ static void read_qwen3_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading 
 
 /* Reads the tower of GLM-4.1V and 4.5V: RMS norms, one of them behind the product of the patches, learned positions, and
  * gated blocks as wide as the text. A product makes one token of a square; one more, and a gated block of
- * intermediate_size, follow. That product and the gate, a third of the projector, are counted and not executed. */
+ * intermediate_size, follow. */
 static void read_glm4v(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     int64_t out = tsim_hf_number(vision, "out_hidden_size", 1, 10000000, whole->model.hidden),
             context = tsim_hf_required(vision, "intermediate_size", 10000000),
@@ -251,10 +254,11 @@ static void read_glm4v(struct tsim_hf_reading *whole, struct tsim_hf_reading *vi
     t->merge = tsim_hf_number(vision, "spatial_merge_size", 1, 1000, 2);
     t->image = patches_of_frames(vision, tsim_hf_number(vision, "image_size", 1, 1000000, 336) / patch);
     t->image.unbiased = false;
-    t->products = 3;
+    t->products = 4;
     t->inner = out;
     t->second_inner = context;
-    t->other_parameters = out * (out + context) + 3 * out + t->hidden;
+    t->gated_projector = true;
+    t->other_parameters = 3 * out + t->hidden;
     if (out != whole->model.hidden)
         tsim_hf_refuse(vision, "out_hidden_size", "not the width of the text's layers");
     if (tsim_hf_flag(vision, "attention_bias", false))
@@ -299,7 +303,7 @@ static const struct {
                 {"idefics3|smolvlm", read_idefics3, false},
                 {"llama4", read_llama4, false},
                 {"internvl|internvl_chat", read_internvl, false},
-                {"kimi_vl", read_kimi, true},
+                {"kimi_vl|kimi_k25", read_kimi, true},
                 {"mistral3", read_mistral3, true},
                 {"glm4v|glm4v_moe|glm46v", read_glm4v, true},
                 {"qwen2_vl", read_qwen2_vl, true},
@@ -384,6 +388,8 @@ const char *tsim_hf_put_tower(struct tsim_arena *arena, const struct tsim_tower 
         text = tsim_arena_printf(arena, "%s  inner: %lld\n", text, (long long)t->inner);
     if (t->products > 2)
         text = tsim_arena_printf(arena, "%s  second_inner: %lld\n", text, (long long)t->second_inner);
+    if (t->gated_projector)
+        text = tsim_arena_printf(arena, "%s  gated_projector: true\n", text);
     if (t->projectors > 1)
         text = tsim_arena_printf(arena, "%s  projectors: %lld\n", text, (long long)t->projectors);
     if (t->unbiased_projector)

@@ -281,8 +281,8 @@ static void put_node(struct cutting *c, const struct pending_kernel *kernel, dou
     const char *name = kernel_name(c->recorder, row->op->name, row->phase, c->task->item);
     struct recorded_node *node = add_node(c->stage_group, TSIM_HISTORY_COMPUTE, name, c->at_s, c->at_s + time_s);
     const struct lead lead = lead_of(c);
-    node->node.n_ops = row->op->flops * time_s / kernel->time_s;
-    node->node.bytes = row->op->bytes * time_s / kernel->time_s;
+    node->node.n_ops = row->times * row->op->flops * time_s / kernel->time_s;
+    node->node.bytes = row->times * row->op->bytes * time_s / kernel->time_s;
     follow(c->stage_group, node, &lead);
     c->at_s += time_s;
     move_tail(c, newest(c->stage_group));
@@ -343,7 +343,7 @@ static void put_collective(struct cutting *c, const struct tsim_pass_operator *r
     put_kernels(c, c->kernels_s - before_s);
     const struct pass_collective one = {.name = row->op->name,
                                         .op = tsim_collective_of(row->op),
-                                        .bytes = row->op->collective_bytes,
+                                        .bytes = row->times * row->op->collective_bytes,
                                         .axis = row->op->axis,
                                         .goes_once_per_node = row->op->once_per_node,
                                         .begin_s = c->at_s,

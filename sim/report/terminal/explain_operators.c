@@ -75,12 +75,12 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     row->part = walk->part;
     row->phase = phase_of(walk->way, op->phase);
     row->bound = tsim_bound_name(op->bound);
-    row->count = walk->count;
-    row->time_s = op->time_s;
+    row->count = walk->count * op->times;
+    row->time_s = op->time_s / op->times;
     row->bytes = is_collective ? op->op->collective_bytes : op->op->bytes;
     row->achieved_bytes_per_s = ratio(row->bytes, row->time_s);
     if (is_collective) {
-        row->achieved_bytes_per_s = ratio(busiest_link_bytes(walk->cluster, op), row->time_s);
+        row->achieved_bytes_per_s = ratio(busiest_link_bytes(walk->cluster, op), op->time_s);
         return;
     }
     row->is_vector = op->op->kind == TSIM_OP_ELEMENTWISE && op->op->flops <= 0;

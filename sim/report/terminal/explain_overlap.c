@@ -40,7 +40,7 @@ static void visit(void *context, const struct tsim_pass_operator *op) {
     struct inside *in = context;
     if (op->op->kind == TSIM_OP_COLLECTIVE) {
         struct row *row = &in->by_overlap[op->op->axis][op->op->overlap];
-        row->bytes += in->count * op->op->collective_bytes;
+        row->bytes += in->count * op->times * op->op->collective_bytes;
         row->needs_s += in->count * op->time_s;
         row->exposed_s += in->count * op->exposed_s;
         if (op->op->overlap == TSIM_PIPELINED_PREVIOUS)

@@ -86,9 +86,11 @@ static void print_cluster(struct tsim_screen *screen, const struct tsim_scenario
 
 static void print_batch(struct tsim_screen *screen, const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *t = &scenario->training;
-    const char *recompute = t->recompute == TSIM_RECOMPUTE_NONE
-                                ? "no recompute"
-                                : tsim_arena_printf(&screen->arena, "recompute %s", tsim_recompute_name(t->recompute));
+    const char *recompute =
+        t->recompute == TSIM_RECOMPUTE_NONE ? "no recompute"
+        : t->recompute == TSIM_RECOMPUTE_LAYERS
+            ? tsim_arena_printf(&screen->arena, "recompute %lld layers", (long long)t->recompute_layers)
+            : tsim_arena_printf(&screen->arena, "recompute %s", tsim_recompute_name(t->recompute));
     if (scenario->model->image.patch > 0) {
         tsim_screen_line(screen, "batch", "%s images of %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
                          tsim_screen_count(screen, (double)t->global_batch_size),

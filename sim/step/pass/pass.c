@@ -207,7 +207,7 @@ static void walk_list(struct walk *w, struct tsim_op_list *list) {
         const struct tsim_op *op = &list->ops[i];
         if (is_elsewhere(w, op))
             continue;
-        struct tsim_pass_operator row = {.op = op, .phase = w->phase};
+        struct tsim_pass_operator row = {.op = op, .phase = w->phase, .times = 1};
         if (op->kind == TSIM_OP_COLLECTIVE) {
             struct tsim_collective_cost cost;
             collective_cost(w, op, &cost);
@@ -348,12 +348,25 @@ static void tell_rows(struct walk *w, enum tsim_part part) {
     bool recomputes = w->kind == TSIM_PASS_BACKWARD || w->kind == TSIM_PASS_INPUT_GRADIENT;
     if (w->n_rows > 0 && recomputes && !tsim_layer_kind(part)->is_end &&
         w->scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
-        w->rows[0].host_s += tsim_host_s(w->scenario, w->scenario->software->host_time_per_checkpoint_s);
+        w->rows[0].host_s += tsim_recomputed_frac(w->scenario) *
+                             tsim_host_s(w->scenario, w->scenario->software->host_time_per_checkpoint_s);
     capture(w, part);
     expose(w);
     for (int32_t i = 0; i < w->n_rows; i++)
         w->visit(w->context, &w->rows[i]);
     w->n_rows = 0;
+}
+
+/* Takes the rows for a share of the layers: each layer has its part of what some of them execute. */
+static void take_share(const struct walk *w, double share) {
+    for (int32_t i = 0; i < w->n_rows && share < 1; i++) {
+        struct tsim_pass_operator *row = &w->rows[i];
+        double *const AMOUNTS[] = {&row->times,          &row->time_s,    &row->latency_s,  &row->matrix_s,
+                                   &row->matrix_power_s, &row->memory_s,  &row->exchange_s, &row->scale_up_bytes,
+                                   &row->nic_bytes,      &row->hbm_bytes, &row->host_s};
+        for (size_t a = 0; a < sizeof AMOUNTS / sizeof AMOUNTS[0]; a++)
+            *AMOUNTS[a] *= share;
+    }
 }
 
 /* Visits what a backward pass executes again of the forward pass, and then the backward pass itself. Exchanges that are
@@ -369,6 +382,7 @@ static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
         w->phase = "recompute";
         w->is_alone = true;
         walk_operators(w, tsim_operators_again, part, at, &again);
+        take_share(w, tsim_recomputed_frac(sc));
         w->is_alone = was_alone;
     }
     w->kind = kind;
@@ -443,13 +457,13 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
         end_stretch(sum);
     } else {
         *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
-        double square_s2 = row->time_s * row->time_s / fmax(row->op->kernels, 1);
+        double square_s2 = row->time_s * row->time_s / (row->times * fmax(row->op->kernels, 1));
         cost->squares_s2 += square_s2;
         sum->stretch_s2 += square_s2;
     }
     sum->exposed_frac[sum->builder.row] = row->time_s > 0 ? row->exposed_s / row->time_s : 0;
     tsim_pass_builder_add(&sum->builder, row);
-    cost->flops += row->op->flops;
+    cost->flops += row->times * row->op->flops;
     cost->matrix_busy_s += row->matrix_power_s;
     cost->memory_busy_s += row->memory_s;
     cost->hbm_bytes += row->hbm_bytes;

@@ -25,7 +25,8 @@
 struct tsim_pass_operator {
     const struct tsim_op *op;
     const char *phase;             /* "forward" | "backward" | "recompute" */
-    double time_s;                 /* the time that it takes alone, for a collective with its hidden part */
+    double times;                  /* how often a layer executes it: 1, or the share of layers that are recomputed */
+    double time_s;                 /* the time that it takes alone, so often; for a collective with its hidden part */
     double latency_s;              /* collectives only: the part of time_s in which nothing flows */
     const struct tsim_op *partner; /* collectives only: the product that it runs beside, or NULL */
     double exposed_s;              /* collectives only: the time that it adds to the pass when that is played alone */

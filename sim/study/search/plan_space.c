@@ -467,8 +467,9 @@ static bool is_own_split(const struct tsim_plan_candidate *candidate, const stru
 
 /* {every: N} is full recomputation of a chunk with at most N layers, because it has one checkpoint. */
 static bool is_own_recompute(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
-    int64_t every = tsim_plan_recompute_every(choice->value[TSIM_PLAN_RECOMPUTE]);
-    return every * choice->value[TSIM_PLAN_PIPELINE] * choice->value[TSIM_PLAN_VIRTUAL] <
+    int64_t value = choice->value[TSIM_PLAN_RECOMPUTE], every = tsim_plan_recompute_every(value);
+    return tsim_plan_recompute_mode(value) == TSIM_RECOMPUTE_LAYERS ||
+           every * choice->value[TSIM_PLAN_PIPELINE] * choice->value[TSIM_PLAN_VIRTUAL] <
                candidate->job->model->layers ||
            every == 0;
 }
@@ -505,7 +506,7 @@ bool tsim_plan_is_fine(const struct tsim_plan_candidate *candidate, const struct
 
 enum tsim_recompute tsim_plan_coarse_recompute(int64_t value) {
     enum tsim_recompute mode = tsim_plan_recompute_mode(value);
-    return mode == TSIM_RECOMPUTE_EVERY ? TSIM_RECOMPUTE_FULL : mode;
+    return mode > TSIM_RECOMPUTE_FULL ? TSIM_RECOMPUTE_FULL : mode;
 }
 
 struct tsim_plan_choice tsim_plan_coarse(const struct tsim_plan_candidate *candidate,
@@ -697,7 +698,8 @@ static const char *key_json(struct tsim_arena *arena, const struct tsim_scenario
     if (key == TSIM_PLAN_RECOMPUTE && tsim_plan_recompute_parts(value))
         return parts_json(arena, tsim_plan_recompute_parts(value));
     if (key == TSIM_PLAN_RECOMPUTE && tsim_plan_recompute_every(value))
-        return tsim_arena_printf(arena, "{\"every\": %lld}", (long long)tsim_plan_recompute_every(value));
+        return tsim_arena_printf(arena, "{\"%s\": %lld}", tsim_recompute_name(tsim_plan_recompute_mode(value)),
+                                 (long long)tsim_plan_recompute_every(value));
     bool is_word = tsim_plan_key_has_words(key) && key != TSIM_PLAN_SEQUENCE;
     return is_word ? tsim_text_json(arena, text) : text;
 }
