@@ -52,6 +52,8 @@ static const struct tsim_key KNOWN_AS_KEYS[] = {
     {.key = "gfx", .kind = TSIM_KEY_STRING, .offset = AT(gfx), .help = "for AMD's parts, the number of the architecture, as 942"},
     {INTEGER(struct tsim_known_as, "links", links, 1000, "NVLinks or xGMI links of one; 0: a PCIe card alone"),
      .default_text = "0"},
+    {INTEGER(struct tsim_known_as, "devices", devices, 16, "devices that JAX shows in one accelerator; 0: one"),
+     .default_text = "0"},
     {.key = "node", .kind = TSIM_KEY_STRING, .offset = AT(node), .help = "id of the node that has it; absent: none"},
     {.key = "usual", .kind = TSIM_KEY_BOOL, .offset = AT(is_usual), .default_text = "false",
      .help = "the entry to take when a file fits several entries"},

@@ -15,6 +15,7 @@ struct tsim_known_as {
     unsigned card_devices[TSIM_MOST_KNOWN]; /* PCIe cards; 0 after the last */
     const char *gfx;                        /* AMD's name of the target: "942"; NULL: another maker's accelerator */
     int64_t links;    /* NVLinks or xGMI links of one accelerator; 0: it exists only as a PCIe card */
+    int64_t devices;  /* that JAX shows in one accelerator; 0: one */
     const char *node; /* id of the catalogue's node that has it; NULL: none */
     bool is_usual;    /* it is taken if a file shows only what several accelerators share */
     enum tsim_source_status status;

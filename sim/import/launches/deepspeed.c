@@ -162,6 +162,12 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
     }
     if (total && size && n)
         least = total / (size * n) * model_ranks;
+    else if (total && size && total % size == 0) { /* as many replicas of a node's as divide the batch */
+        int64_t most = least / model_ranks;
+        while (most > 1 && total / size % most != 0)
+            most--;
+        least = most * model_ranks;
+    }
     const struct tsim_setting nodes = {
         .name = "world_size",
         .value = tsim_value_new_scalar(g->r->arena, &g->r->at_top,

@@ -29,8 +29,11 @@ static void split_name(struct tsim_arena *arena, const char *name, struct hub_na
             *c = '.';
             memmove(c + 1, c + 3, strlen(c + 3) + 1);
         }
-    while ((slash = strrchr(whole, '/')) && !slash[1]) /* a folder: "models/llama-7b/" */
-        *slash = '\0';
+    static const char *const OF_CHECKPOINTS[] = {"",     "pt",   "hf",     "final",     "base",   "model",
+                                                 "ckpt", "best", "latest", "merged_hf", "weights"};
+    while ((slash = strrchr(whole, '/')) && slash > whole &&
+           (TSIM_IS_AMONG(slash + 1, OF_CHECKPOINTS) || strncmp(slash + 1, "checkpoint-", 11) == 0))
+        *slash = '\0';             /* a folder: "models/llama-7b/", or a checkpoint in it */
     for (char *c = whole; *c; c++) /* phi-1_5 */
         if (*c == '_' && c > whole && isdigit((unsigned char)c[-1]) && isdigit((unsigned char)c[1]))
             *c = '.';

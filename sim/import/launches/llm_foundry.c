@@ -173,8 +173,21 @@ static void put_length(struct tsim_recipe *r) {
             tsim_recipe_put_int(r, UNITS[i][1], s, n);
 }
 
+/* A pass has device_train_microbatch_size samples, or all that a step has on a device if these are fewer. */
 static const struct tsim_setting *micro_batch(struct tsim_recipe *r) {
-    const struct tsim_setting *s = find(r, "device_train_microbatch_size");
+    const struct tsim_setting *s = find(r, "device_train_microbatch_size"), *all = find(r, "global_train_batch_size"),
+                              *nodes = find(r, "nnodes"), *each = find(r, "nproc_per_node");
+    const int64_t gpus = r->input.gpus > 0 && !r->input.is_smallest ? r->input.gpus
+                         : nodes && each ? tsim_setting_int(r, nodes, 1, 1000000) * tsim_setting_int(r, each, 1, 10000)
+                                         : 0,
+                  batch = all ? tsim_setting_int(r, all, 1, INT64_C(1000000000000)) : 0;
+    if (s && !tsim_setting_is(s, "auto") && gpus > 0 && batch % gpus == 0 && batch >= gpus &&
+        batch / gpus < tsim_setting_int(r, s, 1, 1000000)) {
+        tsim_recipe_add(r, all->name, "samples_of_device",
+                        tsim_value_new_scalar(r->arena, all->value,
+                                              tsim_arena_printf(r->arena, "%lld", (long long)(batch / gpus))));
+        return find(r, "samples_of_device");
+    }
     if (tsim_setting_is(s, "auto")) {
         tsim_recipe_note(r, s->name, s->value, "auto: the largest that fits; 1 here");
         return NULL;

@@ -1,7 +1,7 @@
 #include "import/launches/maxtext.h"
 
 #include "base/among.h"
-#include "config/catalogue_load.h"
+#include "config/recognize.h"
 #include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
@@ -51,6 +51,7 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("packing=OFF", "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
     SPEED("float32_logits float32_qk_product logits_dot_in_fp32", "parts of attention or of the head in fp32"),
     SPEED("num_vocab_tiling", "the head in parts: less memory"),
+    SPEED("mu_dtype=bfloat16", "one of Adam's two moments is kept in 16 bits; in tsim both are kept in 32"),
     SPEED("scan_layers=OFF", "layers that are compiled one by one"),
     SPEED("profiler profiler_steps skip_first_n_steps_for_profiler", "the cost of profiling"),
     SPEED("use_batch_split_schedule use_ring_of_experts moe_fsdp_use_two_stage_all_gather moe_dispatch_no_expert_sharding", "how exchanges of experts are done"),
@@ -75,7 +76,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "custom_mesh inhomogeneous_layer_cycle_interval nope_layer_interval temperature_tuning cost_estimate_flops_* "
             "query_proj key_proj value_proj qkv_proj out_proj context mlpwi mlpwi_0 mlpwi_1 mlpwo attention_out mla_q mla_kv "
             "XLA_* LIBTPU_* weight_dtype dtype use_jax_splash use_tokamax* decoder_layer_input mla_naive_kvcache subslice_shape "
-            "managed_mldiagnostics* enable_single_controller generate_padding_batch* final_logits* record_internal_nn_metrics"),
+            "fsdp_shard_on_exp use_max_logit_estimate managed_mldiagnostics* enable_single_controller generate_padding_batch* final_logits* record_internal_nn_metrics"),
 };
 /* clang-format on */
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
@@ -84,6 +85,7 @@ struct reading {
     struct tsim_recipe *r;
     int64_t tensor, pipeline, context, expert, fsdp, data; /* fsdp, data: -1, what is left */
     int64_t world, layers;
+    int64_t devices; /* of an accelerator: the file counts these */
 };
 
 /* ---- degrees ---- */
@@ -105,6 +107,36 @@ static int64_t said_world(const struct reading *g) {
     return g->fsdp > 0 && g->data > 0 ? model * g->fsdp * g->data : 0;
 }
 
+/* Returns how many devices JAX shows in an accelerator of the node that is given. */
+static int64_t devices_of(struct reading *g) {
+    const char *id = tsim_import_override(&g->r->input, "cluster.node");
+    const struct tsim_node *node;
+    struct tsim_diags unused;
+    int64_t n = 1;
+    tsim_diags_init(&unused);
+    if (id && tsim_catalogue_load_node(g->r->arena, id, &node, &unused) == TSIM_OK && node->accelerator->known_as &&
+        node->accelerator->known_as->devices > 1)
+        n = node->accelerator->known_as->devices;
+    tsim_diags_release(&unused);
+    return n;
+}
+
+/* Refuses degrees that divide the work among the devices of one accelerator. Degrees of data alone do not. */
+static void check_devices(struct reading *g) {
+    g->devices = devices_of(g);
+    if (g->devices == 1)
+        return;
+    if (g->tensor * g->pipeline * g->context * g->expert > 1)
+        tsim_recipe_error(g->r, NULL,
+                          "the file counts devices, of which an accelerator has %lld, and tsim accelerators: it reads "
+                          "degrees of data and fsdp alone",
+                          (long long)g->devices);
+    if (g->fsdp > 0 && g->fsdp % g->devices == 0)
+        g->fsdp /= g->devices;
+    else if (g->data > 0 && g->data % g->devices == 0)
+        g->data /= g->devices;
+}
+
 /* A TPU's slice is given by its size; a node of GPUs has eight. -1 stands for all that --gpus leaves. */
 static void put_cluster(struct reading *g) {
     const int64_t model = g->tensor * g->pipeline * g->context * g->expert,
@@ -113,7 +145,7 @@ static void put_cluster(struct reading *g) {
     const char *dash = topology ? strrchr(tsim_setting_text(topology), '-') : NULL;
     int64_t said = said_world(g), slice = 0;
     if (logged)
-        said = tsim_setting_int(g->r, logged, 1, 10000000);
+        said = tsim_setting_int(g->r, logged, 1, 10000000) / g->devices;
     else if (dash && tsim_setting_parse_int(dash + 1, &slice) && slice > 0 && slice < 1000000)
         said = slice * tsim_recipe_int(g->r, "compile_topology_num_slices", -1, 100000, 1);
     struct tsim_setting nodes = {"parallelism", "nnodes", NULL, true, NULL};
@@ -371,7 +403,7 @@ static void put_batch(struct reading *g) {
                               *parts = find(g->r, "num_pipeline_microbatches");
     const int64_t each_of = g->tensor * g->pipeline * g->context,
                   steps = tsim_recipe_int(g->r, "gradient_accumulation_steps", 1, 100000, 1);
-    double each = s ? tsim_setting_number(g->r, s) : 12, pass = each * (double)each_of;
+    double each = (s ? tsim_setting_number(g->r, s) : 12) * (double)g->devices, pass = each * (double)each_of;
     int64_t n = parts ? tsim_setting_int(g->r, parts, -1, 100000) : -1;
     n = g->pipeline == 1 ? 1 : n > 0 ? n : g->pipeline;
     pass /= (double)n;
@@ -382,9 +414,10 @@ static void put_batch(struct reading *g) {
         return;
     }
     tsim_recipe_put(g->r, "training.micro_batch_size", s,
-                    each_of > 1 ? "x ranks of a replica"
-                    : s         ? NULL
-                                : "MaxText's default",
+                    each_of > 1      ? "x ranks of a replica"
+                    : g->devices > 1 ? "x devices of an accelerator"
+                    : s              ? NULL
+                                     : "MaxText's default",
                     "%.0f", pass);
     tsim_recipe_put(g->r, "training.global_batch_size", s, "x accelerators", "%.0f",
                     round(pass) * (double)(n * steps) * ((double)g->world / (double)each_of));
@@ -447,6 +480,15 @@ static void put_custom(struct reading *g, const struct tsim_setting *s) {
     const char *parts[4] = {"norms"};
     size_t n = 1, n_projections = 0;
     is_kept(g, &kept, "decoder_layer_input", "device");
+    bool has_others = false;
+    for (size_t i = 0; i < g->r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
+        struct tsim_setting *other = &g->r->settings[i];
+        const struct tsim_setting_class *class = tsim_setting_class_of(other->key, other->value, CLASSES, N_CLASSES);
+        if (class || other->is_used || !TSIM_IS_ONE_OF(tsim_setting_text(other), "device", "offload", "remat"))
+            continue; /* what remains is a result of another version of the program */
+        other->is_used = true;
+        has_others |= is_kept(g, &kept, other->key, "remat");
+    }
     for (size_t i = 0; i < sizeof PROJECTIONS / sizeof PROJECTIONS[0]; i++)
         n_projections += is_kept(g, &kept, PROJECTIONS[i], "remat");
     const bool has_context = is_kept(g, &kept, "context", "remat"), has_output = is_kept(g, &kept, "out_proj", "remat"),
@@ -463,8 +505,9 @@ static void put_custom(struct reading *g, const struct tsim_setting *s) {
     else
         tsim_recipe_put(g->r, "training.recompute", s, NULL, "full");
     const bool has_more =
-        n_projections < 3 ? n_projections || has_context || has_output || has_fused || has_gate || has_up || has_down
-                          : !has_ffn && (has_fused || has_gate || has_up || has_down);
+        has_others          ? true
+        : n_projections < 3 ? n_projections || has_context || has_output || has_fused || has_gate || has_up || has_down
+                            : !has_ffn && (has_fused || has_gate || has_up || has_down);
     if (has_more)
         tsim_recipe_not_modelled(g->r, s, "more is kept than training.recompute can say; here it is recomputed");
     if (kept.on_host > 0 && kept.on_device > 0)
@@ -695,6 +738,7 @@ enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_resu
         tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
         tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
         put_model(&g);
+        check_devices(&g);
         put_cluster(&g);
     }
     if (r->diags->n_errors == r->n_errors_before) {

@@ -27,7 +27,8 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("job.custom_config_module job.custom_import experimental.custom_import "
             "experimental.custom_args_module experimental.custom_model_path", ELSEWHERE),
     NOTHING("job.* metrics.*"),
-    SPEED("profiling.*", "the cost of profiling"),
+    SPEED("profiling.enable_memory_snapshot", "the cost of profiling"),
+    NOTHING("profiling.*"),
     NOTHING("model.tokenizer_path model.hf_assets_path model.print_after_conversion"),
     REFUSED("model.norm_type=np_*", "norms without a scale"),
     NOTHING("model.norm_type"),
@@ -806,6 +807,11 @@ static enum tsim_status job(struct reading *g, struct tsim_import_result *result
     struct tsim_recipe *r = g->r;
     if (!tsim_recipe_accepts(r, CLASSES, N_CLASSES))
         return TSIM_ERR_INFEASIBLE;
+    const struct tsim_setting *profiles = tsim_recipe_find(r, "profiling.enable_profiling");
+    if (profiles && tsim_value_is_off(profiles->value))
+        pass_over(g, "profiling.");
+    else if (profiles)
+        tsim_recipe_not_modelled(r, profiles, "the program profiles itself, which costs time that tsim does not count");
     g->tensor = degree(g, "tensor_parallel_degree", 1, 1);
     g->pipeline = degree(g, "pipeline_parallel_degree", 1, 1);
     g->context = degree(g, "context_parallel_degree", 1, 1);
