@@ -798,6 +798,25 @@ static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_cost
     return waits;
 }
 
+static bool has_own_collectives(const struct tsim_pass_costs *costs) {
+    bool has_own = false;
+    for (int i = 0; i < TSIM_N_PARTS * TSIM_N_PASS_KINDS; i++) {
+        const struct tsim_pass_cost *cost = tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], i / TSIM_N_PARTS);
+        has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
+    }
+    return has_own;
+}
+
+/* Returns whether collectives of passes may find a link slow, or taken by others: the mean of what a pass asks of it is
+ * less than what its collectives ask while they run. */
+static bool links_are_slow(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
+    const struct tsim_cluster_spec *cluster = &plan->scenario->cluster;
+    bool are_slow = cluster->n_background > 0;
+    for (size_t i = 0; i < cluster->n_degraded; i++)
+        are_slow |= cluster->degraded[i].link != TSIM_DEGRADED_ACCELERATOR;
+    return are_slow && !plan->is_ideal && has_own_collectives(costs);
+}
+
 /* Returns whether collectives of the data-parallel group, or copies, meet those of passes; or the host goes on while
  * kernels wait for weights, so that they would not have waited for it; or collectives slow down kernels of which some
  * wait for the host. */
@@ -805,11 +824,7 @@ static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsi
     const struct tsim_overlap *overlap = &plan->scenario->parallelism.overlap;
     bool is_beside = plan->shards_fully ? overlap->parameters || overlap->gradients
                                         : plan->overlaps_reduces || (plan->gathers && plan->overlaps_gathers);
-    bool has_own = false;
-    for (int i = 0; i < TSIM_N_PARTS * TSIM_N_PASS_KINDS; i++) {
-        const struct tsim_pass_cost *cost = tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], i / TSIM_N_PARTS);
-        has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
-    }
+    bool has_own = has_own_collectives(costs);
     bool meets_host = (plan->shards_fully || is_beside) && waits(plan, costs);
     bool meets_data = plan->has_data_group && ((is_beside && has_own) || meets_host);
     return !plan->is_ideal && (meets_data || (has_own && tsim_copies_meet_collectives(plan)));
@@ -977,9 +992,10 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
     tsim_noise_plan(sc, plan);
     if (sc->is_forward_only)
         forward_only(plan);
-    if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES)
+    bool is_whole = sink && sink->needs_whole_passes;
+    if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES || (!is_whole && links_are_slow(plan, costs)))
         plan->plays_operators = TSIM_OPERATORS_OF_ALL;
-    else if (!(sink && sink->needs_whole_passes) && collectives_meet(plan, costs))
+    else if (!is_whole && collectives_meet(plan, costs))
         plan->plays_operators = TSIM_OPERATORS_OF_MET;
     if ((plan->has_data_group || plan->has_copies) && plan->plays_operators == TSIM_OPERATORS_OF_NONE)
         list_layer_kernels(arena, placement, plan);

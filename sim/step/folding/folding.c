@@ -232,7 +232,8 @@ static void add_boxes(struct loads *loads) {
     }
 }
 
-/* Adds a collective of each data-parallel group, or of each group that holds the same experts. */
+/* Adds a collective of each data-parallel group, or of each group that holds the same experts. A factor of its own for
+ * each stage keeps loads apart that are as many bytes, but of stages that reduce at other moments. */
 static void add_data_collectives(struct loads *loads, const struct tsim_step_plan *plan, bool is_expert) {
     const struct tsim_placement *placement = loads->placement;
     const unsigned axes = is_expert ? placement->expert_data_axes
@@ -247,6 +248,7 @@ static void add_data_collectives(struct loads *loads, const struct tsim_step_pla
         struct tsim_pattern pattern;
         if (n == 1 || !(request.bytes > 0))
             continue;
+        request.bytes *= 1 + 0x1p-18 * (double)(number_of((uint64_t)stage, is_expert, 0) >> 48);
         tsim_pattern_build(&pattern, loads->topology, ranks, n, &request);
         tsim_pattern_link_bytes(&pattern, loads->data_bytes);
         tsim_pattern_release(&pattern);

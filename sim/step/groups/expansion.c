@@ -253,9 +253,11 @@ void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim
     const struct tsim_step_plan *plan = stage_groups[0].plan;
     const struct tsim_topology *t = step_links->topology;
     bool has_stages = plan->schedule.stages > 1;
-    bool meets_messages = tsim_placement_neighbours(placement, TSIM_AXIS_PIPELINE).any_on_node;
+    bool pairs_meet = tsim_placement_neighbours(placement, TSIM_AXIS_PIPELINE).any_on_node;
+    for (size_t i = 0; i < plan->scenario->cluster.n_degraded; i++) /* one pair's link is not another's then */
+        pairs_meet |= plan->scenario->cluster.degraded[i].link == TSIM_DEGRADED_SCALE_UP;
     bool has_shared = t->n_tiers > 0 || t->groups > 0 || t->per_switch > 0 || t->per_socket > 0 ||
-                      t->count[TSIM_LINK_TORUS] > 0 || (t->count[TSIM_LINK_PAIR] > 0 && meets_messages) ||
+                      t->count[TSIM_LINK_TORUS] > 0 || (t->count[TSIM_LINK_PAIR] > 0 && pairs_meet) ||
                       (t->nics_per_node > 0 && t->nics_per_node < t->ranks_per_node && has_stages);
     for (int what = 0; what < TSIM_N_SENT && has_stages; what++)
         if (what != TSIM_SENT_TIED || plan->has_tied_reduction)

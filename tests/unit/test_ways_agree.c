@@ -1,0 +1,82 @@
+/* Scenarios that random draws found, in which ways of playing a step were apart: folded or not, message by message,
+ * by operators or by passes. */
+#include "support/training_rig.h"
+
+#include <math.h>
+
+/* Returns the time of a step; `way` is a setting of simulation. */
+static double step_s(const char *cluster, const char *rest, const char *way) {
+    const struct tsim_scenario *scenario = load_text(
+        tsim_arena_printf(&arena, "schema: tsim/v1\nname: way\n%s\n%s\nsimulation: {%s}\n", cluster, rest, way));
+    return train(scenario).step.terms.time_s;
+}
+
+static void check_same(const char *cluster, const char *rest, const char *a, const char *b, double most_frac) {
+    double a_s = step_s(cluster, rest, a), b_s = step_s(cluster, rest, b);
+    ck_assert_msg(fabs(a_s / b_s - 1) <= most_frac, "%s: %.9g s with %s, %.9g s with %s", cluster, a_s, a, b_s, b);
+}
+
+/* On a mesh each pair of accelerators has links of its own, of which a slow one is no other's. */
+START_TEST(slow_links_of_a_mesh) {
+    static const char PLAN[] = "model: {extends: gpt2-medium, layers: 4}\n"
+                               "training: {global_batch_size: 8, micro_batch_size: 2, sequence_length: 512}\n"
+                               "software: {extends: maxtext-2024, gather_unit: layer}\n"
+                               "parallelism: {zero: 1}",
+                      SOUND[] = "cluster: {node: tpu-v4-host, nodes: 1}",
+                      SLOW[] = "cluster: {node: tpu-v4-host, nodes: 1, degraded: [{link: scale-up, node: 0, index: "
+                               "all, rate: 0.1}]}";
+    ck_assert_double_gt(step_s(SLOW, PLAN, "network: fluid"), 3 * step_s(SOUND, PLAN, "network: fluid"));
+    check_same(SLOW, PLAN, "network: fluid", "network: steps", 0.01);
+}
+END_TEST
+
+/* The mean of what a pass asks of a NIC is less than what its exchanges ask while they run: 7 % apart. */
+START_TEST(passes_over_a_slow_nic) {
+    check_same("cluster: {node: dgx-1v, nodes: 4, fabric: ib-ndr, degraded: [{link: nic, node: 2, index: all, rate: "
+               "0.1}]}",
+               "model: dlrm\n"
+               "training: {global_batch_size: 2048, micro_batch_size: 8, precision: fp32, optimizer: sgd}\n"
+               "parallelism: {zero: 1}",
+               "detail: operators", "detail: passes", 1e-6);
+}
+END_TEST
+
+/* On lines, messages of one replica meet the gradients of their own stage and those of another the gradients of the
+ * other stage: as many bytes, at another moment. */
+START_TEST(replicas_that_meet_gradients_of_other_stages) {
+    check_same(
+        "cluster: {node: tpu-v4-host, nodes: 16, shape: [4, 4, 4], fabric: {extends: tpu-v4-torus, torus: "
+        "{dimensions: 3, wrap: 0}}}",
+        "model: {extends: gpt2-medium, layers: 8}\n"
+        "training: {sequence_length: 512, micro_batch_size: 1, global_batch_size: 64}\n"
+        "parallelism: {pipeline: 2, zero: 1, overlap: {gradients: true}, schedule: sequential, order: [pipeline, "
+        "tensor, context, expert, data]}",
+        "fold: auto", "fold: off", 1e-9);
+}
+END_TEST
+
+/* Both stages' gradients cross the sockets of a single node, which has no NICs. */
+START_TEST(replicas_on_one_node) {
+    check_same(
+        "cluster: {node: pcie-a100x8, nodes: 1}",
+        "model: {extends: gpt2-medium, layers: 8}\n"
+        "training: {sequence_length: 512, micro_batch_size: 2, global_batch_size: 24}\n"
+        "parallelism: {pipeline: 2, zero: 1, overlap: {gradients: true}, schedule: sequential, order: [pipeline, "
+        "tensor, context, expert, data]}",
+        "fold: auto", "fold: off", 1e-9);
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *made = suite_create("ways agree");
+    TCase *tests = tcase_create("drawn");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, slow_links_of_a_mesh);
+    tcase_add_test(tests, passes_over_a_slow_nic);
+    tcase_add_test(tests, replicas_that_meet_gradients_of_other_stages);
+    tcase_add_test(tests, replicas_on_one_node);
+    suite_add_tcase(made, tests);
+    return made;
+}
+
+TSIM_TEST_MAIN(suite)
