@@ -78,10 +78,16 @@ static const char *beside_program(struct tsim_arena *arena) {
     return is_folder(tsim_arena_printf(arena, "%s/hardware", folder)) ? folder : NULL;
 }
 
+static bool holds_catalogue(struct tsim_arena *arena, const char *folder) {
+    return is_folder(tsim_arena_printf(arena, "%s/hardware", folder)) ||
+           is_folder(tsim_arena_printf(arena, "%s/models", folder)) ||
+           is_folder(tsim_arena_printf(arena, "%s/scenarios", folder));
+}
+
 const char *tsim_catalogue_folder(struct tsim_arena *arena) {
     const char *data = getenv("TSIM_DATA");
     if (data && *data)
-        return is_folder(data) ? tsim_arena_strdup(arena, data) : NULL;
+        return holds_catalogue(arena, data) ? tsim_arena_strdup(arena, data) : NULL;
     if (TSIM_SOURCE_TREE[0] && is_folder(TSIM_SOURCE_TREE "/hardware"))
         return TSIM_SOURCE_TREE;
     return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : beside_program(arena);
@@ -211,11 +217,15 @@ static const char *find_folder(struct tsim_arena *arena, struct tsim_diags *diag
     const char *folder = tsim_catalogue_folder(arena);
     if (folder)
         return folder;
-    struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){NULL, 0, 0}, "",
-                                              "the catalogue (models/, hardware/, scenarios/) was not found");
+    static const char MISSING[] = "the catalogue (models/, hardware/, scenarios/) was not found";
+    for (size_t i = 0; i < diags->n_items; i++)
+        if (strcmp(diags->items[i].message, MISSING) == 0)
+            return NULL; /* is said once, however many ids are looked for */
+    struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){NULL, 0, 0}, "", "%s", MISSING);
     const char *data = getenv("TSIM_DATA");
     tsim_diag_hint(diag,
-                   data && *data ? "TSIM_DATA says '%.200s', which is no folder" : "set TSIM_DATA to its folder%s",
+                   data && *data ? "TSIM_DATA says '%.200s', where none of these folders is"
+                                 : "set TSIM_DATA to its folder%s",
                    data && *data ? data : "");
     return NULL;
 }

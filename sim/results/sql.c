@@ -3,9 +3,11 @@
 #include "base/version.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PATIENCE_MS = 5000, WAL_RETRIES = 100, WAL_RETRY_MS = 20, MOST_TEXT_BYTES = 64 << 20 };
 
@@ -13,6 +15,16 @@ enum { PATIENCE_MS = 5000, WAL_RETRIES = 100, WAL_RETRY_MS = 20, MOST_TEXT_BYTES
 enum { APPLICATION_ID = 0x7473696d };
 
 /* ---- failures ---- */
+
+/* Returns why the file cannot be opened. SQLite tries to read what it may not write, and so says of a folder that may not
+ * be written that the file in it is missing. */
+static int reason_not_opened(const struct tsim_store *store) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(store->file, '/');
+    int length = slash ? (int)(slash - store->file) : 0;
+    snprintf(folder, sizeof folder, "%.*s", slash ? length + (length == 0) : 1, slash ? store->file : ".");
+    return access(folder, W_OK) == 0 ? sqlite3_system_errno(store->db) : errno;
+}
 
 enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing, struct tsim_diags *diags) {
     int code = sqlite3_errcode(store->db);
@@ -30,7 +42,7 @@ enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing
     else if (store->mode == TSIM_STORE_READ)
         tsim_diag_hint(diag, "'tsim run' and 'tsim sweep' make one; --db FILE names another one");
     else if (code == SQLITE_CANTOPEN && system_error)
-        tsim_diag_hint(diag, "%s; --db FILE logs to another file, --no-db to none", strerror(system_error));
+        tsim_diag_hint(diag, "%s; --db FILE logs to another file, --no-db to none", strerror(reason_not_opened(store)));
     return TSIM_ERR_DB;
 }
 
