@@ -195,7 +195,7 @@ TEXT
 cause, and [history](history.md) tells what was learnt from each source.
 
 ```sh
-build/tsim validate scenarios/published/*.yaml
+build/tsim validate scenarios/published
 ```
 
 ![Predicted against measured step time](accuracy.svg)
@@ -264,7 +264,7 @@ TEXT
   by 'software profile' software
   printf '\n## Runs left out\n\n'
   left_out
-  printf '\n## Compared, not scored\n\n```sh\nbuild/tsim validate scenarios/compared/*.yaml\n```\n\n'
+  printf '\n## Compared, not scored\n\n```sh\nbuild/tsim validate scenarios/compared\n```\n\n'
   compared
 }
 

@@ -47,10 +47,10 @@ static const struct tsim_command COMMANDS[] = {
      "tsim run my-job.yaml --report page.html\n"
      "tsim run my-job.yaml --set parallelism.tensor=4"},
     {"check", "SCENARIO...", "read and validate scenarios without simulating them",
-     "Reports all mistakes of all files. --json prints the scenario with every default\n"
-     "filled in (a list when there are several files). For a file of the catalogue,\n"
-     "such as an accelerator, it also lists which values are defaults and which are\n"
-     "only estimates.",
+     "Reports all mistakes of all files; a folder stands for its .yaml files. --json\n"
+     "prints the scenario with every default filled in (a list when there are several\n"
+     "files). For a file of the catalogue, such as an accelerator, it also lists which\n"
+     "values are defaults and which are only estimates.",
      1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check, "tsim check my-job.yaml"},
     {"explain", "SCENARIO [TERM]", "show where time and memory go, and what limits them",
      "Shows memory by kind and stage, the roofline of every operator, the schedule,\n"
@@ -92,14 +92,15 @@ static const struct tsim_command COMMANDS[] = {
      "tsim compare 1 2 --report page.html"},
     {"validate", "SCENARIO...", "compare predictions with measurements",
      "Runs each file that has a measured: section and shows its prediction beside its\n"
-     "measurement, with the error of each and the mean of all. With ten or more\n"
-     "measured times or rates, it also shows errors by source (the first word of the\n"
-     "scenario's name) and by accelerator. A measurement with measured.doubtful is\n"
-     "compared but not scored. Nothing is logged unless --db names a database.",
+     "measurement, with the error of each and the mean of all; a folder stands for\n"
+     "its .yaml files. With ten or more measured times or rates, it also shows errors\n"
+     "by source (the first word of the scenario's name) and by accelerator. A\n"
+     "measurement with measured.doubtful is compared but not scored. Nothing is\n"
+     "logged unless --db names a database.",
      1, SIZE_MAX,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_MAX_ERROR) | TSIM_HAS(TSIM_OPTION_RESIDUALS),
-     tsim_cmd_validate, "tsim validate scenarios/published/*.yaml"},
+     tsim_cmd_validate, "tsim validate scenarios/published"},
     {"sweep", "SCENARIO", "simulate every combination of values, in parallel",
      "The combinations come from the scenario's sweep: section, or from --vary and\n"
      "--zip. Finished points are kept in the database: the same command, started\n"

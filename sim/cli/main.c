@@ -8,6 +8,7 @@
 #include "cli/limits.h"
 #include "config/text/document.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,6 +46,42 @@ static void read_pipes(struct tsim_arena *arena, const struct tsim_arguments *ar
         tsim_caller_set(caller);
 }
 
+static int is_yaml(const struct dirent *item) {
+    size_t length = strlen(item->d_name);
+    return length > 5 && strcmp(item->d_name + length - 5, ".yaml") == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Puts the scenarios of a folder in its place (tsim validate scenarios/published), where a command takes many. A folder
+ * without any is left to the reader, which says what it is. */
+static void open_folders(struct tsim_arena *arena, struct tsim_arguments *arguments) {
+    const char **files = NULL;
+    size_t n_files = 0, capacity = 0, n_operands = arguments->n_operands;
+    if (strcmp(arguments->command->operands, "SCENARIO...") != 0)
+        return;
+    for (size_t i = 0; i < n_operands; i++) {
+        struct dirent **items = NULL;
+        const char *folder = arguments->operands[i];
+        int n_items = scandir(folder, &items, is_yaml, by_name);
+        files = tsim_heap_grow(files, &capacity, n_files + 1 + (size_t)(n_items > 0 ? n_items : 0), sizeof *files);
+        if (n_items <= 0)
+            files[n_files++] = folder;
+        for (int k = 0; k < n_items; k++) {
+            bool ends = folder[strlen(folder) - 1] == '/';
+            files[n_files++] = tsim_arena_printf(arena, "%s%s%s", folder, ends ? "" : "/", items[k]->d_name);
+            tsim_heap_free_foreign((char *)items[k]);
+        }
+        tsim_heap_free_foreign((char *)items);
+    }
+    arguments->operands = TSIM_NEW_ARRAY(arena, n_files, const char *);
+    memcpy(arguments->operands, files, n_files * sizeof *files);
+    arguments->n_operands = n_files;
+    tsim_heap_free(files);
+}
+
 static enum tsim_exit run_command(int argc, char **argv) {
     if (argc < 2) {
         tsim_help(NULL, stderr);
@@ -72,6 +109,7 @@ static enum tsim_exit run_command(int argc, char **argv) {
         } else {
             if (!tsim_command_takes(command, TSIM_OPTION_PORT)) /* a server's limits are those of its requests */
                 tsim_limits_set(&arguments);
+            open_folders(&arena, &arguments);
             read_pipes(&arena, &arguments, &caller);
             status = command->run ? command->run(&arguments) : tsim_cmd_serve(&arguments, &TSIM_COMMANDS);
         }

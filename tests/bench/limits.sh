@@ -19,7 +19,7 @@ limit plan 1 100 plan scenarios/llama70b.yaml --jobs 1
 limit buy 5 200 buy --model llama3-70b --tokens 15T --deadline '90 days' --budget '20 M USD' --jobs 1
 # Its layers differ, so that each plan's are balanced.
 limit buy-hybrid 9 200 buy --model nemotron-h-8b --tokens 1T --deadline '90 days' --budget '20 M USD' --jobs 1
-limit validate-published 10 1400 validate scenarios/published/*.yaml
+limit validate-published 10 1400 validate scenarios/published
 limit messages-of-a-ring-of-4096 6 100 collective scenarios/llama70b.yaml --set cluster.nodes=512 --ranks 4096 --sizes 1GiB \
   --algorithm ring --protocol Simple --set simulation.network=steps
 limit 530b-on-35-stages 1 100 run $bench/gpt-530b.yaml --no-db --ignore-memory
