@@ -17,6 +17,11 @@
 #define EVALUATION "this evaluates a model: tsim simulates training"
 #define IMAGES "this trains a model of images or sound and text: tsim has no model of two kinds of input"
 #define TWO_STACKS "this trains an encoder and a decoder, which imports do not take over: see model.encoder_layers"
+#define NOT_PACKED                                                                                                     \
+    "samples that are not packed; tsim gives each the whole sequence, unless training.lengths gives their lengths"
+#define OF_LENGTHS "samples of different lengths; tsim gives each the whole sequence"
+#define WITHIN_DOCUMENTS "attention within documents; in tsim it reaches over the whole sequence"
+#define IN_WINDOWS "attention in windows; in tsim it reaches over the whole sequence"
 #define OTHER_TYPE "one part of the run uses a different data type, which is not modelled"
 
 #endif

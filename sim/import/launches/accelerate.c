@@ -17,7 +17,7 @@ static const struct tsim_setting_class CLASSES[] = {
           "deepspeed_config.offload_param_device=nvme",
           "parameters on the host or a disk: memory and time are those without it"),
     SPEED("fsdp_config.fsdp_auto_wrap_policy=NO_WRAP", "one unit of all parameters"),
-    SPEED("deepspeed_config.offload_optimizer_device=nvme", "the optimizer on a disk; here on the host"),
+    SPEED("deepspeed_config.offload_optimizer_device=nvme", "the optimizer on a disk; in tsim it is on the host"),
     SPEED("ipex_config.*", "Intel's extension"),
     SPEED("fsdp_config.fsdp_backward_prefetch=NO_PREFETCH fsdp_config.fsdp_backward_prefetch_policy=NO_PREFETCH "
           "fsdp_config.backward_prefetch=NO_PREFETCH",
@@ -137,7 +137,8 @@ static void add_parallelism(struct tsim_recipe *r) {
     if (tsim_setting_is(compiler, "INDUCTOR") || tsim_setting_is(compiler, "inductor"))
         add(r, compiler, "torch_compile", "true");
     if (all && tsim_setting_flag(r, all))
-        tsim_recipe_not_modelled(r, all, "selective recomputation; here none: --set training.recompute=selective");
+        tsim_recipe_not_modelled(
+            r, all, "the program recomputes selectively; tsim does with --set training.recompute=selective");
 }
 
 void tsim_accelerate_add(struct tsim_recipe *r) {

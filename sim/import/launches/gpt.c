@@ -119,7 +119,7 @@ static void put_quantized(struct tsim_gpt *g, const struct tsim_setting *low) {
     if (recipe)
         put_scaling(g, recipe);
     if (!gathers || !tsim_setting_flag(g->r, gathers))
-        tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
+        tsim_recipe_not_modelled(g->r, low, "the program gathers weights in 16 bits, tsim in fp8");
 }
 
 static void put_precision(struct tsim_gpt *g) {
@@ -448,7 +448,7 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
     }
     if (layerwise && strncmp(tsim_setting_text(layerwise), "dist_", 5) == 0) {
         *from = layerwise;
-        tsim_recipe_not_modelled(g->r, layerwise, "gradients are all-reduced there; here only scattered");
+        tsim_recipe_not_modelled(g->r, layerwise, "the program all-reduces gradients; tsim only scatters them");
         return 1;
     }
     *from = distributed;

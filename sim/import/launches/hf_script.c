@@ -48,8 +48,7 @@ static const struct tsim_setting_class SCRIPT[] = {
             "this trains a part of the model; tsim can do that only with adapters"),
     SPEED("use_dora modules_to_save additional_target", "more than the adapters' two matrices is trained"),
     SPEED("one_process", "one process for several accelerators, which copies the weights to them in each pass"),
-    SPEED("unpacked",
-          "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
+    SPEED("unpacked", NOT_PACKED),
     NOTHING(
         "program launcher.* fsdp_* deepspeed_* deepspeed lora_* trainable target_modules peft_* use_peft use_lora "
         "use_qlora "
@@ -77,7 +76,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("use_cpu no_cuda", "training on a CPU"),
     REFUSED("prediction_loss_only=[tT]rue predict_with_generate=[tT]rue", "this evaluates a model"),
     NOTHING("prediction_loss_only predict_with_generate"),
-    SPEED("group_by_length length_column_name_", "samples of different lengths: here each has the whole sequence"),
+    SPEED("group_by_length length_column_name_", OF_LENGTHS),
     SPEED("full_determinism", "slower deterministic kernels"),
     SPEED("use_liger_kernel", "Liger's fused kernels: software.cross_entropy and software.fusion"),
     SPEED("bf16_full_eval fp16_full_eval", "evaluation in another precision"),

@@ -16,7 +16,6 @@
 #define PART_OF_MODEL "this trains a part of the model; tsim can do that only with adapters"
 #define OTHER_OPTIMIZER "an optimizer that is not modelled: its states and its step"
 #define SMALL_KERNELS "fused kernels: software.fusion and software.cross_entropy"
-#define NOT_PACKED "samples are not packed: here each has the whole sequence; training.lengths says how long they are"
 
 static const struct tsim_setting_class AXOLOTL[] = {
     NOTHING("rl=dpo rl=ipo rl=orpo rl=simpo of_others.*"),
@@ -33,7 +32,7 @@ static const struct tsim_setting_class AXOLOTL[] = {
     REFUSED("gptq gptq_* qat.* quantization.* llmcompressor.*", "weights of fewer bits in the products"),
     REFUSED("kd_*", "a teacher's distribution"),
     REFUSED("s2_attention", "attention in shifted windows"),
-    SPEED("group_by_length", "samples of about one length together: here each has the whole sequence"),
+    SPEED("group_by_length", "samples of about one length together; tsim gives each the whole sequence"),
     SPEED("unpacked", NOT_PACKED),
     SPEED("unsloth_* liger_* lora_*_kernel cut_cross_entropy flash_attn_* flash_optimum chunked_cross_entropy* "
           "use_kernels tiled_mlp* fused_* moe_kernels experts_implementation use_scattermoe use_sonicmoe scattermoe_* "

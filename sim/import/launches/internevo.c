@@ -20,7 +20,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("parallel.zero1.fsdp=true",
             "PyTorch's FSDP is not read from this file: add --ignore and --set parallelism.zero=3"),
     REFUSED("parallel.sequence_2D.enable=true",
-            "context parallelism in two dimensions: here it is one ring, gather or exchange"),
+            "context parallelism in two dimensions; in tsim it is one ring, gather or exchange"),
     NOTHING("parallel.sequence_2D.context_size parallel.sequence_2D.head_size parallel.sequence_2D.window_size "
             "parallel.sequence_2D.device_placement_strategy.head_first parallel.sequence_2D.* "
             "parallel.pipeline.interleaved_overlap data.min_length data.valid_* "
@@ -28,9 +28,9 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("parallel.pipeline.mode=ZBV parallel.pipeline.mode=DUALPIPE parallel.pipeline.zero_bubble=true",
             "another schedule of the pipeline: --set parallelism.schedule=ID with --ignore"),
     REFUSED("model.apply_post_layer_norm=true", "norms behind the blocks alone"),
-    REFUSED("model.use_sliding_window=true", "attention in windows: here it reaches over the whole sequence"),
+    REFUSED("model.use_sliding_window=true", IN_WINDOWS),
     REFUSED("data.is_multimodal=true", IMAGES),
-    SPEED("data.use_packed_dataset=OFF", "samples of different lengths: here each has the whole sequence"),
+    SPEED("data.use_packed_dataset=OFF", OF_LENGTHS),
     SPEED("data.pack_sample_into_one=true", "attention to all of a packed sequence"),
     SPEED("parallel.weight.overlap=OFF", "weights gathered when they are needed: parallelism.overlap.parameters"),
     SPEED("model.residual_in_fp32=true", "a residual stream of fp32"),
@@ -214,7 +214,9 @@ static void put_weights(struct tsim_recipe *r, bool is_isp, int64_t replicas) {
         if (ranks < replicas)
             tsim_recipe_put_int(r, "parallelism.zero_group", weight, ranks);
         if (ranks < replicas && states != ranks)
-            tsim_recipe_not_modelled(r, weight, "optimizer states over more ranks than the weights; here over as many");
+            tsim_recipe_not_modelled(
+                r, weight,
+                "the program divides optimizer states among more ranks than the weights, tsim among as many");
         return;
     }
     tsim_recipe_put(r, "parallelism.zero", zero, zero ? NULL : "InternEvo's default", "%d", states == 1 ? 0 : 1);

@@ -178,9 +178,10 @@ static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
             ours[n_ours++] = other;
     }
     if (is_of_experts && s)
-        tsim_recipe_not_modelled(r, s, "adapters of experts; here of attention alone");
+        tsim_recipe_not_modelled(r, s, "the program has adapters of experts, tsim those of attention alone");
     if (is_of_others)
-        tsim_recipe_not_modelled(r, s, "adapters of embeddings, head or router; here of projections alone");
+        tsim_recipe_not_modelled(
+            r, s, "the program has adapters of embeddings, head or router, tsim those of projections alone");
     tsim_recipe_put_list(r, "training.adapter.targets", s, ours, n_ours);
 }
 

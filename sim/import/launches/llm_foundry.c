@@ -45,8 +45,7 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("fsdp_config.cpu_offload=true fsdp_config.offload*", "parameters on the host"),
     SPEED("compile_config.* compile_config", "compilation: software.fusion"),
     SPEED("profiler.*", "the cost of profiling"),
-    SPEED("unpacked",
-          "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
+    SPEED("unpacked", NOT_PACKED),
     SPEED("fsdp_config.backward_prefetch=NONE fsdp_config.backward_prefetch=NO_PREFETCH",
           "shards that are gathered when they are needed: parallelism.prefetch"),
     NOTHING(
@@ -149,7 +148,7 @@ static const char *optimizer_of(struct tsim_recipe *r) {
     const struct tsim_setting *s = find(r, "optimizer.name");
     const char *text = s ? tsim_setting_text(s) : "decoupled_adamw";
     if (strstr(text, "lion") && strstr(text, "8b")) {
-        tsim_recipe_not_modelled(r, s, "a state of 8 bits; here one of 32");
+        tsim_recipe_not_modelled(r, s, "the optimizer's state has 8 bits; in tsim it has 32");
         return "momentum";
     }
     if (strstr(text, "lion") || strcmp(text, "sgd") == 0 || strcmp(text, "decoupled_sgdw") == 0)

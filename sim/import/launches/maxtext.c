@@ -45,10 +45,10 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("shard_optimizer_over_data", "the optimizer's states over replicas, too"),
     SPEED("megablox=OFF", "another kernel for the products of experts"),
     SPEED("context_parallel_load_balance=OFF", "ranks of a sequence with unequal shares of attention"),
-    SPEED("cast_logits_to_fp32=OFF", "logits in 16 bits; here in 32"),
+    SPEED("cast_logits_to_fp32=OFF", "logits in 16 bits; in tsim they have 32"),
     SPEED("set_remat_policy_on_pipeline_iterations=OFF set_remat_policy_on_layers_per_stage",
           "what a pipeline's loop recomputes"),
-    SPEED("packing=OFF", "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
+    SPEED("packing=OFF", NOT_PACKED),
     SPEED("float32_logits float32_qk_product logits_dot_in_fp32", "parts of attention or of the head in fp32"),
     SPEED("num_vocab_tiling", "the head in parts: less memory"),
     SPEED("mu_dtype=bfloat16", "one of Adam's two moments is kept in 16 bits; in tsim both are kept in 32"),
@@ -509,7 +509,7 @@ static void put_custom(struct reading *g, const struct tsim_setting *s) {
         : n_projections < 3 ? n_projections || has_context || has_output || has_fused || has_gate || has_up || has_down
                             : !has_ffn && (has_fused || has_gate || has_up || has_down);
     if (has_more)
-        tsim_recipe_not_modelled(g->r, s, "more is kept than training.recompute can say; here it is recomputed");
+        tsim_recipe_not_modelled(g->r, s, "more is kept than training.recompute can say; tsim recomputes the rest");
     if (kept.on_host > 0 && kept.on_device > 0)
         tsim_recipe_refuse(g->r, s,
                            "some results are kept on the host and others on the accelerator, which tsim "
@@ -524,24 +524,22 @@ static void put_recompute(struct reading *g) {
     static const struct {
         const char *policy, *ours, *why; /* ours: NULL is its parts; why: it is not quite so */
         const char *parts[MOST_PARTS];
-    } POLICIES[] = {{"full", "full", NULL, {NULL}},
-                    {"none", "none", NULL, {NULL}},
-                    {"minimal", NULL, NULL, {"attention", "norms", "activation"}},
-                    {"minimal_flash", NULL, NULL, {"norms", "activation"}},
-                    {"minimal_with_context", NULL, NULL, {"norms", "activation"}},
-                    {"minimal_with_context_and_quantization", NULL, NULL, {"norms", "activation"}},
-                    {"save_dot_with_context_except_mlp", NULL, NULL, {"norms", "ffn"}},
-                    {"save_dot_except_mlp", NULL, NULL, {"attention", "norms", "ffn"}},
-                    {"save_dot_except_mlpwi",
-                     NULL,
-                     "the last product of the feed-forward block is kept; here it is recomputed",
-                     {"attention", "norms", "ffn"}},
-                    {"save_qkv_proj", NULL, NULL, {"attention", "output", "norms", "ffn"}},
-                    {"proj", "full", "what the projections of attention give is kept; here it is recomputed", {NULL}},
-                    {"save_out_proj",
-                     "full",
-                     "what the last projection of attention gives is kept; here it is recomputed",
-                     {NULL}}};
+    } POLICIES[] = {
+        {"full", "full", NULL, {NULL}},
+        {"none", "none", NULL, {NULL}},
+        {"minimal", NULL, NULL, {"attention", "norms", "activation"}},
+        {"minimal_flash", NULL, NULL, {"norms", "activation"}},
+        {"minimal_with_context", NULL, NULL, {"norms", "activation"}},
+        {"minimal_with_context_and_quantization", NULL, NULL, {"norms", "activation"}},
+        {"save_dot_with_context_except_mlp", NULL, NULL, {"norms", "ffn"}},
+        {"save_dot_except_mlp", NULL, NULL, {"attention", "norms", "ffn"}},
+        {"save_dot_except_mlpwi",
+         NULL,
+         "the last product of the feed-forward block is kept; tsim recomputes it",
+         {"attention", "norms", "ffn"}},
+        {"save_qkv_proj", NULL, NULL, {"attention", "output", "norms", "ffn"}},
+        {"proj", "full", "what the projections of attention give is kept; tsim recomputes it", {NULL}},
+        {"save_out_proj", "full", "what the last projection of attention gives is kept; tsim recomputes it", {NULL}}};
     const struct tsim_setting *s = find(g->r, "remat_policy");
     const char *text = s ? tsim_setting_text(s) : "full";
     if (strcmp(text, "custom") == 0) {

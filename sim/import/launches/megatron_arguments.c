@@ -91,8 +91,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             ELSEWHERE),
     /* ---- the model ---- */
     NOTHING("sink_sliding_window=0 sink_window_even_layers_only"), /* Primus' */
-    REFUSED("sliding_window_* interleave_sliding_window sink_sliding_window full_attention_interval",
-            "attention in windows: here it reaches over the whole sequence"),
+    REFUSED("sliding_window_* interleave_sliding_window sink_sliding_window full_attention_interval", IN_WINDOWS),
     REFUSED("llama_swiglu",
             "this is a fork's SwiGLU, whose width only its code has: add --ignore and --set model.ffn_hidden=N"),
     REFUSED("num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
@@ -143,7 +142,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "Megatron-LM's batch size of a replica before 2021: --micro-batch-size and --global-batch-size"),
     REFUSED("dataloader_sequence_packing* packing_buffer_size",
             "samples are packed into sequences: how long they are is not known"),
-    SPEED("sft max_padding_length", "samples of different lengths: here each has the whole sequence"),
+    SPEED("sft max_padding_length", OF_LENGTHS),
     NOTHING("decrease_batch_size_if_needed"),
     /* ---- parallelism ---- */
     REFUSED("model_parallel_size", "Megatron-LM's tensor parallelism before 2021: --tensor-model-parallel-size"),
@@ -156,7 +155,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("hierarchical_context_parallel_sizes dynamic_context_parallel hybrid_context_parallel "
             "max_seqlen_per_dp_cp_rank "
             "min_dynamic_context_parallel_size",
-            "context parallelism in levels or of changing width: here it is one ring, gather or exchange"),
+            "context parallelism in levels or of changing width; in tsim it is one ring, gather or exchange"),
     REFUSED("moe_extended_tp", "experts divided over tensor and expert ranks together: --expert-tensor-parallel-size"),
     REFUSED("ds_sequence_parallel_size force_ds_sequence_parallel",
             "DeepSpeed's sequence parallelism: --set parallelism.context=N with --ignore"),
@@ -198,7 +197,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("microbatch_group_size_per_virtual_pipeline_stage", "another order of micro-batches"),
     SPEED("defer_embedding_wgrad_compute wgrad_deferral_limit", "the head's weight gradient in the pipeline's flush"),
     SPEED("delay_wgrad_compute", "weight gradients moved behind exchanges"),
-    SPEED("use_bnb_optimizer", "optimizer states of 8 bits; here of 32"),
+    SPEED("use_bnb_optimizer", "optimizer states of 8 bits; in tsim they have 32"),
     SPEED("no_align_*", "stages that start their collectives apart"),
     SPEED("ddp_reduce_scatter_with_fp32_accumulation", "reduction as an all-to-all"),
     SPEED("overlap_param_gather_with_optimizer_step", "the first bucket's gather under the optimizer"),
@@ -207,8 +206,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING("use_fused_weighted_squared_relu"),
     SPEED("use_transformer_engine_op_fuser use_fused_*", "operators fused with others"),
     SPEED("overlap_dispatch_backward_with_experts_wgrad", "weight gradients under the exchange"),
-    SPEED("dataloader_inter_document_masking reset_attention_mask",
-          "attention within documents: here it reaches over the whole sequence"),
+    SPEED("dataloader_inter_document_masking reset_attention_mask", WITHIN_DOCUMENTS),
     SPEED("use_nccl_ub nccl_ub", "registered buffers"),
     SPEED("use_sharp", "reduction in the switches of the fabric"),
     SPEED("fsdp_double_buffer", "its buffers"),
@@ -271,9 +269,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED(
         "variable_seq_lengths is_instruction_dataset padded_samples no_pad_to_seq_lengths neat_pack pad_to_multiple_of "
         "stage=sft",
-        "samples of different lengths: here each has the whole sequence"),
-    SPEED("use_packed_seq_params sequence_packing qkv_format=thd",
-          "attention within documents: here it reaches over the whole sequence"),
+        OF_LENGTHS),
+    SPEED("use_packed_seq_params sequence_packing qkv_format=thd", WITHIN_DOCUMENTS),
     SPEED("npu_deterministic use_deter_comp", "slower deterministic kernels"),
     SPEED("use_triton_rmsnorm_kernel gemm_gradient_accumulation_fusion no_gemm_* input_layernorm_in_fp32 bucket_size "
           "ddp_bucket_num",

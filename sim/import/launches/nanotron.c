@@ -22,7 +22,7 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("parallelism.moe_layer_recompute", "some of a layer is recomputed"),
     SPEED("parallelism.tp_recompute_allgather=OFF", "what tensor ranks gather is kept for the backward pass"),
     SPEED("model.model_config.use_fa3", "another kernel of attention: software.attention_kernel"),
-    SPEED("model.model_config._use_doc_masking", "attention within documents: here it reaches over the whole sequence"),
+    SPEED("model.model_config._use_doc_masking", WITHIN_DOCUMENTS),
     NOTHING("checkpoints.* data_stages* general.* lighteval* brrr_data* logging.* profiler* s3_upload* tokenizer.* "
             "metrics_logging* "
             "model.ddp_bucket_cap_mb model.init_method.* model.make_vocab_size_divisible_by optimizer.clip_grad "

@@ -93,14 +93,14 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("async_grad_allreduce=OFF", "gradients reduced behind the backward pass: parallelism.overlap.gradients"),
     SPEED("deallocate_pipeline_outputs=OFF", "what a stage has sent stays in its memory"),
     SPEED("data.reset_attention_mask data.train_ds.packed_sequence",
-          "attention within documents: here it reaches over the whole sequence"),
-    SPEED("optim.dtype=bf16 optim.dtype=16 optim.dtype=fp16", "optimizer states of 16 bits; here of 32"),
+          WITHIN_DOCUMENTS),
+    SPEED("optim.dtype=bf16 optim.dtype=16 optim.dtype=fp16", "optimizer states of 16 bits; in tsim they have 32"),
     SPEED("optim.overlap_param_gather_with_optimizer_step", "the first bucket's gather under the optimizer"),
     NOTHING("cuda_graph_* optim.bucket_cap_mb expert_tensor_parallel_size nccl_communicator_config_path "
             "data.num_workers data.train_ds.pad_to_max_length optim.contiguous_grad_buffer trainer.limit_* "
             "data.train_ds.concat_sampling_probabilities data.data_prefix data.fim.*"),
     /* nothing */
-    SPEED("data.train_ds.max_seq_length", "samples of different lengths: here each has the whole sequence"),
+    SPEED("data.train_ds.max_seq_length", OF_LENGTHS),
     NOTHING("bert_* trainer.* exp_manager.* run.* hydra.* defaults* data.* optim.* tokenizer.* "
             "nsys_profile.* memory_profile.* log.* resume.* _* *._target_ name restore_from_* base_config "
             "target model_type mcore_gpt megatron_legacy max_position_embeddings init_method_std "

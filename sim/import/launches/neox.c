@@ -29,11 +29,11 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("zero_optimization.reduce_scatter=OFF",
           "gradients summed up on every rank, where one rank each needs the sum"),
     SPEED("use_bias_in_norms=OFF", "norms without their bias (hidden parameters each)"),
-    SPEED("reset_attention_mask", "attention within documents: here it reaches over the whole sequence"),
+    SPEED("reset_attention_mask", WITHIN_DOCUMENTS),
     SPEED("zero_optimization.cpu_offload_params zero_optimization.offload_param.device=cpu "
           "zero_optimization.offload_param.device=nvme",
           "parameters on the host or a disk: memory and time are those without it"),
-    REFUSED("sliding_window_width", "attention in windows: here it reaches over the whole sequence"),
+    REFUSED("sliding_window_width", IN_WINDOWS),
     REFUSED("norm_shared_layers position_embedding_share", "layers that share parameters"),
     SPEED("use_flashattn_swiglu", "a fused kernel of the gate: software.fusion"),
     SPEED("te_*", "layers of Transformer Engine: software.fusion=te"),

@@ -36,12 +36,12 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("optimizer.early_step_in_backward", "the optimizer within the backward pass"),
     NOTHING("optimizer.* lr_scheduler.* training.dtype=float32"),
     REFUSED("training.dtype=float16", "parameters and optimizer states of another data type than fp32"),
-    SPEED("training.dtype", "optimizer states of 16 bits; here of 32"),
+    SPEED("training.dtype", "optimizer states of 16 bits; in tsim they have 32"),
     NOTHING("training.mixed_precision_* training.dataset* training.max_norm training.seed "
             "training.mock_data training.data.* training.checkpoint_* training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
     SPEED("training.deterministic debug.deterministic*", "slower deterministic kernels"),
     NOTHING("debug.moe_force_load_balance debug.* training.num_workers training.hf_*"),
-    SPEED("optimizer.implementation=for-loop optimizer.implementation=foreach", "an optimizer of several kernels; here of one"),
+    SPEED("optimizer.implementation=for-loop optimizer.implementation=foreach", "an optimizer of several kernels; in tsim it has one"),
     SPEED("parallelism.prefetch_*", "when shards are gathered ahead"),
     SPEED("training.clear_cache_between_steps=true training.aggressive_memory_mode", "the allocator's cache is emptied between steps"),
     SPEED("deepep.*", "another library for the exchange of experts"),
@@ -73,7 +73,7 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("primus_turbo.enable_attention_float8=[Ff]alse primus_turbo.use_moe_fp8"),
     SPEED("primus_turbo.enable_attention_float8", "attention in fp8"),
     NOTHING("float8.filter_fqns float8.enable_float8_linear float8.enable_fp8_linear float8.enable_fp8_gmm"),
-    SPEED("float8.enable_fp8_fa float8.fp8_fa_*", "attention in fp8, which is in 16 bits here"),
+    SPEED("float8.enable_fp8_fa float8.fp8_fa_*", "attention in fp8; in tsim it is in 16 bits"),
     SPEED("float8.moe_fqns*", "which experts are in fp8"),
     SPEED("mx.*", "MX formats"),
     SPEED("quantize.*", "how values are quantized"),
@@ -402,9 +402,9 @@ static void put_recompute(struct reading *g) {
         const struct tsim_setting *from = option ? option : mode;
         if (strcmp(text, "memory_budget") == 0)
             tsim_recipe_not_modelled(g->r, mode,
-                                     "the compiler chooses what is recomputed; operators in all layers here");
+                                     "the compiler chooses what is recomputed; tsim recomputes operators in all layers");
         else if (from && strcmp(how, "op") != 0)
-            tsim_recipe_not_modelled(g->r, from, "one layer in %.20s is recomputed; here operators in all layers are",
+            tsim_recipe_not_modelled(g->r, from, "the program recomputes one layer in %.20s; tsim recomputes operators in all layers",
                                      how);
     } else
         tsim_recipe_error(g->r, mode, "'%.40s' is not one of none, selective, full", text);
@@ -453,9 +453,9 @@ static void put_precision(struct reading *g) {
                                      : is_on(g, old)                                   ? old
                                                                                        : NULL;
     if (low && !has_blocks && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
-        tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
+        tsim_recipe_not_modelled(g->r, low, "the program gathers weights in 16 bits, tsim in fp8");
     if (low && experts && g->expert > 1 && !is_on(g, experts))
-        tsim_recipe_not_modelled(g->r, experts, "products of experts stay in 16 bits; here in fp8");
+        tsim_recipe_not_modelled(g->r, experts, "the program keeps products of experts in 16 bits; tsim has them in fp8");
     if (kept && strcmp(tsim_setting_text(kept), "bfloat16") == 0) {
         tsim_recipe_put(g->r, "training.master_weights", kept, NULL, "false");
         tsim_recipe_put(g->r, "training.state_precision", kept, NULL, "bf16");
