@@ -205,9 +205,9 @@ static enum tsim_exit write_results(struct run *run) {
 static void say_what_was_done(const struct run *run) {
     const struct tsim_sweep_progress *progress = &run->progress;
     if (progress->is_interrupted && progress->n_done < progress->n_points)
-        fprintf(tsim_messages(), "tsim sweep: interrupted; %lld of %lld points are kept%s\n",
-                (long long)progress->n_kept, (long long)progress->n_points,
-                run->file ? ": run the same command to go on" : "");
+        fprintf(tsim_messages(), "tsim sweep: interrupted; %lld of %lld points are %s\n", (long long)progress->n_kept,
+                (long long)progress->n_points,
+                run->file ? "kept: run the same command to go on" : "done, and lost without a database");
     else if (run->shard_number > 0 && !run->arguments->has[TSIM_OPTION_QUIET])
         fprintf(tsim_messages(), "tsim sweep: shard %lld of %lld: %lld points in %s\n", (long long)run->shard_number,
                 (long long)run->sweep.n_shards, (long long)progress->n_points, run->file ? run->file : "no database");
