@@ -82,6 +82,10 @@ static enum tsim_status import(const char *text, size_t size, const struct tsim_
     "\"model_type\": \"llama\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, \"num_attention_heads\": 32, "       \
     "\"intermediate_size\": 11008, \"vocab_size\": 32000"
 
+#define BERT_BASE                                                                                                      \
+    "\"model_type\": \"bert\", \"hidden_size\": 768, \"num_hidden_layers\": 12, \"num_attention_heads\": 12, "         \
+    "\"intermediate_size\": 3072, \"vocab_size\": 30522, \"max_position_embeddings\": 512, \"emb_size\": 768"
+
 /* Imports a model's keys with more keys. */
 static enum tsim_status import_with(const char *model_keys, const char *more, const struct tsim_model **model,
                                     const char **yaml) {
@@ -325,6 +329,44 @@ START_TEST(heads_by_class) {
         ck_assert_double_eq(tsim_model_parameters(again),
                             6738415616 - (32000 - CASES[i].rows) * 4096 + CASES[i].biases);
         ck_assert_int_eq(again->head_rows.each, CASES[i].met);
+    }
+}
+END_TEST
+
+/* Encoders that judge texts or tokens have a row and a bias for each label and a product of h x h or none before, in place of
+ * the vocabulary's head. Counts: BERT-base without head and pooler 108,891,648, 590,592 of the pooler (google-research/bert);
+ * DistilBERT 66,362,880 and a product of h x h (transformers); XLM-R base 277,453,056 and a row. */
+START_TEST(encoders_that_judge) {
+    static const struct {
+        const char *keys, *class;
+        double parameters;
+    } CASES[] = {
+        {BERT_BASE, "BertForSequenceClassification", 108891648 + 590592 + 3 * 769},
+        {BERT_BASE, "BertForMultipleChoice", 108891648 + 590592 + 769},
+        {BERT_BASE, "BertForTokenClassification", 108891648 + 3 * 769},
+        {BERT_BASE, "BertForQuestionAnswering", 108891648 + 3 * 769},
+        {BERT_BASE, "BertModel", 108891648 + 590592},
+        {"\"model_type\": \"distilbert\", \"dim\": 768, \"n_layers\": 6, \"n_heads\": 12, \"hidden_dim\": 3072, "
+         "\"vocab_size\": 30522, \"max_position_embeddings\": 512",
+         "DistilBertForSequenceClassification", 66362880 + 590592 + 3 * 769},
+        {"\"model_type\": \"xlm-roberta\", \"hidden_size\": 768, \"num_hidden_layers\": 12, \"num_attention_heads\": "
+         "12, "
+         "\"intermediate_size\": 3072, \"vocab_size\": 250002, \"max_position_embeddings\": 514, \"type_vocab_size\": "
+         "1",
+         "XLMRobertaForSequenceClassification", 277453056 + 590592 + 3 * 769}};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        const char *keys = tsim_arena_printf(&arena,
+                                             "\"architectures\": [\"%s\"], \"id2label\": {\"0\": \"a\", \"1\": "
+                                             "\"b\", \"2\": \"c\"}",
+                                             CASES[i].class);
+        ck_assert_int_eq(import_with(CASES[i].keys, keys, &model, &yaml), TSIM_OK);
+        const struct tsim_model *again = read_back(yaml);
+        ck_assert_msg(tsim_model_parameters(again) == CASES[i].parameters, "%s: %.0f", CASES[i].class,
+                      tsim_model_parameters(again));
+        ck_assert_int_ge(again->head_rows.each, 1);
+        ck_assert_int_le(again->head_rows.each, 3);
     }
 }
 END_TEST
@@ -841,6 +883,7 @@ static Suite *hf_config_suite(void) {
     tcase_add_loop_test(tests, keys_that_change_the_model, 0, (int)(sizeof OTHERS / sizeof OTHERS[0]));
     tcase_add_test(tests, windows);
     tcase_add_test(tests, heads_by_class);
+    tcase_add_test(tests, encoders_that_judge);
     tcase_add_loop_test(tests, families_are_the_catalogues, 0, N_FAMILIES);
     tcase_add_loop_test(tests, counts_of_families, 0, N_COUNTED);
     tcase_add_test(tests, fallback);

@@ -366,20 +366,22 @@ static void read_layers(struct tsim_hf_reading *r) {
     set_pattern(r, kinds);
 }
 
-/* Reads a decoder's head by its class: a row for each label in place of one for each token, or none. GPT-2's class and those
- * that ChatGLM's and BLOOM's files name have one. */
+/* Reads the head of one stack by its class: a row for each label in place of one for each token, or none. GPT-2's class and
+ * those that ChatGLM's and BLOOM's files name have one. The rows of an encoder have biases. */
 static void read_head(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
-    bool is_classifier = tsim_hf_is_class(r, "*ForSequenceClassification"),
-         is_tagger = tsim_hf_is_class(r, "*ForTokenClassification"),
+    bool chooses = !m->causal && tsim_hf_is_class(r, "*ForMultipleChoice"),
+         is_classifier = tsim_hf_is_class(r, "*ForSequenceClassification") || chooses,
+         is_tagger = tsim_hf_is_class(r, "*ForTokenClassification") ||
+                     (!m->causal && tsim_hf_is_class(r, "*ForQuestionAnswering")),
          has_none = tsim_hf_is_class(r, "*Model") && !tsim_hf_is_class(r, "*LMHeadModel") &&
                     !tsim_hf_is_class(r, "ChatGLMModel") && !tsim_hf_is_class(r, "BloomModel");
-    if (!m->causal || m->encoder_layers > 0 || r->around || m->vocab <= 1 || !(is_classifier || is_tagger || has_none))
+    if (m->encoder_layers > 0 || r->around || m->vocab <= 1 || !(is_classifier || is_tagger || has_none))
         return;
-    int64_t labels = has_none ? 0 : tsim_hf_labels(r);
+    int64_t labels = has_none ? 0 : chooses ? 1 : tsim_hf_labels(r);
     m->tied_embeddings = true;
     m->head_rows.each = labels > 0 && labels < m->vocab ? labels : 1;
-    m->other_parameters += labels * (m->hidden + (is_tagger ? 1 : 0));
+    m->other_parameters += labels * (m->hidden + (is_tagger || !m->causal ? 1 : 0));
     tsim_hf_note(r, has_none ? "A model without a head, as its class says: the loss is that of one row."
                              : "The head has a row for each label (id2label), as its class says.");
 }

@@ -294,6 +294,15 @@ static void finish_phi(struct tsim_hf_reading *r) {
     r->model.other_parameters += r->model.vocab; /* the head's bias */
 }
 
+/* Returns whether an encoder's class judges whole texts, by way of a product of the first token. */
+static bool judges_texts(const struct tsim_hf_reading *r) {
+    return tsim_hf_is_class(r, "*ForSequenceClassification") || tsim_hf_is_class(r, "*ForMultipleChoice");
+}
+
+static bool judges_tokens(const struct tsim_hf_reading *r) {
+    return tsim_hf_is_class(r, "*ForTokenClassification") || tsim_hf_is_class(r, "*ForQuestionAnswering");
+}
+
 /* The norms of a layer stand behind its blocks; the one behind the embedding is counted as the final one. */
 static void finish_bert(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
@@ -302,10 +311,10 @@ static void finish_bert(struct tsim_hf_reading *r) {
     m->positions += tsim_hf_number(r, "type_vocab_size", 0, 1000000, 2); /* added like positions */
     if (tsim_hf_is_class(r, "*ForMaskedLM") || is_pretraining)
         m->other_parameters += transform;
-    m->pooler = !tsim_hf_is_class(r, "*ForMaskedLM");
+    m->pooler = !tsim_hf_is_class(r, "*ForMaskedLM") && !judges_tokens(r);
     if (is_pretraining)
         m->other_parameters += 2 * h + 2; /* the next sentence */
-    if (!tsim_hf_is_class(r, "*ForMaskedLM") && !is_pretraining)
+    if (m->pooler && !is_pretraining && !judges_texts(r) && !tsim_hf_is_class(r, "*Model"))
         tsim_hf_note(r, "Counted as a BertModel with its pooler; a classifier of another class comes on top.");
 }
 
@@ -494,7 +503,9 @@ static void finish_distilbert(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     if (tsim_hf_is_class(r, "*ForMaskedLM"))
         m->other_parameters += m->hidden * m->hidden + m->hidden + 2 * m->hidden + m->vocab;
-    else
+    else if (judges_texts(r))
+        m->pooler = true;
+    else if (!judges_tokens(r) && !tsim_hf_is_class(r, "*Model"))
         tsim_hf_note(r, "Counted without a head; a classifier comes on top.");
 }
 
@@ -1033,6 +1044,8 @@ static void finish_modernbert(struct tsim_hf_reading *r) {
     m->causal = strcmp(r->type, "modernbert-decoder") == 0;
     if (tsim_hf_is_class(r, "*ForMaskedLM") || tsim_hf_is_class(r, "*ForCausalLM"))
         m->other_parameters += h * h + h + (tsim_hf_flag(r, "decoder_bias", true) ? m->vocab : 0);
+    if (judges_texts(r) || judges_tokens(r))
+        m->other_parameters += h * h + h;
     PASS_OVER(r, "global_rope_theta", "local_rope_theta", "decoder_bias", "sparse_pred_ignore_index",
               "sparse_prediction", "deterministic_flash_attn", "initializer_cutoff_factor", "reference_compile");
 }
@@ -1051,6 +1064,7 @@ static void finish_esm(struct tsim_hf_reading *r) {
     m->other_parameters += m->layers * m->heads + 1;
     if (tsim_hf_is_class(r, "*ForMaskedLM"))
         m->other_parameters += h * h + 3 * h + m->vocab;
+    m->pooler = judges_texts(r);
     tsim_hf_find(r, "token_dropout");
     tsim_hf_find(r, "vocab_list");
     tsim_hf_find(r, "esmfold_config");

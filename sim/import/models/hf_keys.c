@@ -67,7 +67,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "num_key_value_heads head_dim attention_head_dim qk_head_dim n_special predict_special_tokens indexer_rope_interleave"),
     NOTHING("add_classification_head class_num dense_list pool_type pixel_shuffle_factor full_attn_mod interpolate_factor "
             "lm_head_bias=false layer_switch order_of_interleaved_layers position_embedding_type=rope* use_embedding_sharing=true "
-            "use_gated_activation=true use_parallel_block=true use_parallel_embedding normalization_function=rmsnorm "
+            "emb_size use_gated_activation=true use_parallel_block=true use_parallel_embedding normalization_function=rmsnorm "
             "cla_share_factor norm_type=rms use_mixed_mlp_moe"),
 };
 /* clang-format on */
