@@ -346,7 +346,12 @@ START_TEST(encoders_that_judge) {
         {BERT_BASE, "BertForTokenClassification", 108891648 + 3 * 769},
         {BERT_BASE, "BertForQuestionAnswering", 108891648 + 3 * 769},
         {BERT_BASE, "BertModel", 108891648 + 590592},
-        {"\"model_type\": \"distilbert\", \"dim\": 768, \"n_layers\": 6, \"n_heads\": 12, \"hidden_dim\": 3072, "
+        {"\"model_type\": \"electra\", \"hidden_size\": 768, \"embedding_size\": 768, \"num_hidden_layers\": 12, "
+         "\"num_attention_heads\": 12, \"intermediate_size\": 3072, \"vocab_size\": 30522, "
+         "\"max_position_embeddings\": 512",
+         "ElectraForSequenceClassification", 108891648 + 590592 + 3 * 769},
+        {"\"model_type\": \"distilbert\", \"activation\": \"gelu\", \"tie_weights_\": true, \"dim\": 768, "
+         "\"n_layers\": 6, \"n_heads\": 12, \"hidden_dim\": 3072, "
          "\"vocab_size\": 30522, \"max_position_embeddings\": 512",
          "DistilBertForSequenceClassification", 66362880 + 590592 + 3 * 769},
         {"\"model_type\": \"xlm-roberta\", \"hidden_size\": 768, \"num_hidden_layers\": 12, \"num_attention_heads\": "

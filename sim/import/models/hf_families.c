@@ -318,6 +318,19 @@ static void finish_bert(struct tsim_hf_reading *r) {
         tsim_hf_note(r, "Counted as a BertModel with its pooler; a classifier of another class comes on top.");
 }
 
+/* An ELECTRA that judges texts or tokens is a BERT without pooler; in its own training a generator stands beside it. */
+static void finish_electra(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    m->positions += tsim_hf_number(r, "type_vocab_size", 0, 1000000, 2);
+    m->pooler = judges_texts(r);
+    if (tsim_hf_number(r, "embedding_size", 1, 10000000, 128) != m->hidden)
+        tsim_hf_refuse(r, tsim_hf_find(r, "embedding_size") ? "embedding_size" : "hidden_size",
+                       "a table narrower than the layers, which a model file cannot say");
+    if (!judges_texts(r) && !judges_tokens(r) && !tsim_hf_is_class(r, "*Model"))
+        tsim_hf_refuse(r, tsim_hf_find(r, "architectures") ? "architectures" : "model_type",
+                       "a generator stands beside it: 'tsim show model/electra-base' shows how a model file says one");
+}
+
 /* The stacks share their widths; each has a table of relative biases, and the decoder as many layers as it says. */
 static void finish_t5(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
@@ -1293,6 +1306,12 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .tied = true,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
      .finish = finish_bert},
+    {.types = "electra",
+     USUAL_NAMES,
+     .positions = "max_position_embeddings",
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
+     .finish = finish_electra},
     {.types = "t5",
      .hidden = "d_model",
      .layers = "num_layers",

@@ -33,7 +33,7 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("architectures model_type _* transformers_version transformers.js_config torch_dtype dtype auto_map use_cache "
             "*_token_id *_token_ids *_token_index *_token tokenizer_class vocab_file unsloth_* model_name is_llama_config leave_empty"),
     NOTHING("initializer_* init_* *_init_range *_init_std weight_init* *_eps *_epsilon *dropout* *_pdrop drop_path_rate "
-            "hidden_act hidden_activation activation_function dense_act_fn is_gated_act"),
+            "hidden_act hidden_activation activation_function activation dense_act_fn is_gated_act tie_weights_"),
     NOTHING("rope_* rotary_* mrope_* partial_rotary_factor no_rope_layer* original_max_position_embeddings "
             "max_position_embeddings n_positions n_ctx max_sequence_length model_max_length seq_length position_embedding_type=absolute "
             "relative_attention_max_distance initial_context_length"),
@@ -43,7 +43,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "swiglu_limit experts_per_token attn_temperature_tuning attn_scale floor_scale for_llm_compressor residual_dropout norm_epsilon temperature top_k top_p typical_p num_beams num_beam_groups diversity_penalty length_penalty repetition_penalty "
             "encoder_no_repeat_ngram_size no_repeat_ngram_size max_length min_length do_sample early_stopping "
             "num_return_sequences bad_words_ids suppress_tokens begin_suppress_tokens exponential_decay_length_penalty "
-            "forced_* task_specific_params prefix"),
+            "force_bos_token_to_be_generated extra_pos_embeddings=2 normalize_embedding=true forced_* task_specific_params prefix"),
     NOTHING("id2label label2id num_labels problem_type finetuning_task classifier_* summary_* pooler_* directionality encoder_stride"),
     NOTHING("router_* norm_topk_prob scoring_func routed_scaling_factor topk_method topk_group n_group aux_loss_alpha seq_aux ep_size"),
     NOTHING("scale_attn_* reorder_and_upcast_attn query_pre_attn_scalar attn_logit_softcapping final_logit_softcapping "
