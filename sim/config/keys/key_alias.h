@@ -2,7 +2,9 @@
 #ifndef TSIM_CONFIG_KEY_ALIAS_H
 #define TSIM_CONFIG_KEY_ALIAS_H
 
-/* Returns the path of the key that `name` means ("tp" -> "parallelism.tensor"), or NULL if the name is not known. */
-const char *tsim_key_alias(const char *name);
+#include <stddef.h>
+
+/* Returns the path of the nth key that `name` may mean ("tp" -> "parallelism.tensor"), or NULL if there are not so many. */
+const char *tsim_key_alias(const char *name, size_t nth);
 
 #endif

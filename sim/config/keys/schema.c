@@ -111,14 +111,17 @@ static const struct tsim_key *find_key(const struct tsim_table *table, const cha
 
 /* Says what another program's name of a key is here: the key of this mapping, or the path of one of this file. */
 static const char *meant_by_alias(const struct tsim_reader *reader, const struct tsim_table *table, const char *name) {
-    const char *path = tsim_key_alias(name), *dot = path ? strchr(path, '.') : NULL;
+    const char *path, *elsewhere = NULL;
     char section[32];
-    if (!path)
-        return NULL;
-    if (find_key(table, dot + 1))
-        return dot + 1;
-    snprintf(section, sizeof section, "%.*s", (int)(dot - path), path);
-    return reader->file && find_key(reader->file, section) ? path : NULL;
+    for (size_t nth = 0; (path = tsim_key_alias(name, nth)); nth++) {
+        const char *dot = strchr(path, '.');
+        if (find_key(table, dot + 1))
+            return dot + 1;
+        snprintf(section, sizeof section, "%.*s", (int)(dot - path), path);
+        if (!elsewhere && reader->file && find_key(reader->file, section))
+            elsewhere = path;
+    }
+    return elsewhere;
 }
 
 static void report_unknown_key(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_pair *pair,
@@ -131,9 +134,9 @@ static void report_unknown_key(struct tsim_reader *reader, const struct tsim_tab
     const char **words = TSIM_NEW_ARRAY(reader->arena, table->n_keys, const char *);
     for (size_t i = 0; i < table->n_keys; i++)
         words[i] = table->keys[i].key;
-    const char *nearest = path_elsewhere(reader->arena, reader->file, pair->key);
+    const char *nearest = meant_by_alias(reader, table, pair->key);
     if (!nearest)
-        nearest = meant_by_alias(reader, table, pair->key);
+        nearest = path_elsewhere(reader->arena, reader->file, pair->key);
     if (!nearest)
         nearest = tsim_did_you_mean(pair->key, words, table->n_keys);
     if (nearest)
