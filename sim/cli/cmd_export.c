@@ -224,7 +224,7 @@ static enum tsim_status load_launch(struct tsim_arena *arena, const struct tsim_
     TSIM_TRY(tsim_load_operand(arena, arguments, arguments->operands[0], scenario, diags));
     if (!(*scenario)->parallelism.balances || (*scenario)->parallelism.pipeline == 1)
         return TSIM_OK;
-    const struct tsim_parallelism_spec *p = &tsim_step_begin(arena, *scenario, NULL, &step)->parallelism;
+    const struct tsim_parallelism_spec *p = &tsim_step_begin(arena, *scenario, NULL, NULL, &step)->parallelism;
     const char *text = "";
     for (int64_t i = 0; i < tsim_n_model_parts(p); i++)
         text = tsim_arena_printf(arena, "%s%s%lld", text, i ? ", " : "", (long long)p->layers_per_chunk[i]);

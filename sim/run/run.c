@@ -94,9 +94,10 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
 }
 
 static const struct tsim_scenario *begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                         struct tsim_term_recorder *recorder, struct tsim_result *result) {
+                                         const struct tsim_run_memo *memo, struct tsim_term_recorder *recorder,
+                                         struct tsim_result *result) {
     memset(result, 0, sizeof *result);
-    result->scenario = tsim_step_begin(arena, scenario, recorder, &result->step);
+    result->scenario = tsim_step_begin(arena, scenario, memo ? memo->passes : NULL, recorder, &result->step);
     return result->scenario;
 }
 
@@ -109,7 +110,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     bool is_steady = options->is_steady || scenario->parallelism.parameter_server.servers > 0;
     if (is_steady && tsim_scenario_varies(scenario))
         scenario = tsim_scenario_without_variation(arena, scenario);
-    scenario = begin(arena, scenario, options->recorder, result);
+    scenario = begin(arena, scenario, options->memo, options->recorder, result);
     TSIM_TRY(tsim_step_check_host(scenario, diags));
     result->recorder = options->recorder;
     if (!result->step.fits && !options->is_brief)
@@ -129,7 +130,7 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
         tsim_step_begin_any_split(scenario, &result->step);
         result->scenario = scenario;
     } else {
-        scenario = begin(arena, scenario, NULL, result);
+        scenario = begin(arena, scenario, memo, NULL, result);
     }
     if (!result->step.fits)
         return;

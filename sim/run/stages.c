@@ -47,7 +47,7 @@ static enum tsim_status refuse(const struct tsim_scenario *sc, size_t i, const s
 static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc, size_t i, double *time_s,
                                  double *energy_j, struct tsim_diags *diags) {
     struct tsim_step_result step;
-    const struct tsim_scenario *stage = tsim_step_begin(arena, sc->training.stages[i].scenario, NULL, &step);
+    const struct tsim_scenario *stage = tsim_step_begin(arena, sc->training.stages[i].scenario, NULL, NULL, &step);
     if (!step.fits)
         return refuse(sc, i, &step, diags);
     struct tsim_machine machine = tsim_machine_of(arena, stage, NULL);

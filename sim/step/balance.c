@@ -35,7 +35,7 @@ enum { MOST_KNOWN = 1024, MOST_KINDS = 256 };
 struct balance {
     struct tsim_scenario *sc; /* its layers_per_chunk are `parts` */
     struct tsim_arena *arena;
-    struct tsim_pass_costs costs;
+    const struct tsim_pass_costs *costs;
     struct tsim_schedule_shape shape;
     int64_t *parts;
     int32_t n_parts;
@@ -133,7 +133,7 @@ static double alike_cost(struct balance *b, int32_t k, int64_t n) {
     double *known_s = &b->known_s[(int64_t)row * (b->sc->model->layers + 1) + n];
     if (!(*known_s > 0)) {
         place(b, k, 0, n);
-        *known_s = tsim_balance_stage_s(b->sc, &b->costs, k);
+        *known_s = tsim_balance_stage_s(b->sc, b->costs, k);
     }
     return b->heeds_memory && !alike_fit(b, k, n) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
 }
@@ -166,7 +166,7 @@ static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t la
     double *known_s = &b->known_s[(row * width + first) * width + last - first];
     if (!(*known_s > 0)) {
         place(b, k, first, last);
-        *known_s = tsim_balance_stage_s(b->sc, &b->costs, k);
+        *known_s = tsim_balance_stage_s(b->sc, b->costs, k);
     }
     return b->heeds_memory && !size_fits(b, k, first, last) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
 }
@@ -327,9 +327,30 @@ static void split(struct balance *b) {
     }
 }
 
+static bool layers_fit(struct balance *b, int32_t k, int64_t first, int64_t last) {
+    return b->are_alike ? alike_fit(b, k, last - first) : size_fits(b, k, first, last);
+}
+
+/* Returns whether any split fits: whether all layers have a place if each stage takes as many as it can, beginning with
+ * what the stage before it took. */
+static bool any_fits(struct balance *b) {
+    int64_t layers = b->sc->model->layers, at = 0, size = layers / b->n_parts;
+    for (int32_t k = 0; k < b->n_parts; k++, at += size) {
+        int64_t least = least_size(b, k), left = b->n_parts - 2 - k, most = layers - at - (left > 0 ? left : 0);
+        size = size < least ? least : size > most ? most : size;
+        while (size >= least && !layers_fit(b, k, at, at + size))
+            size--;
+        if (size < least)
+            return false;
+        while (size < most && layers_fit(b, k, at, at + size + 1))
+            size++;
+    }
+    return at == layers;
+}
+
 /* Finds the split with one part per stage. Memory is computed only if the fastest of all splits does not fit. If it
  * does fit, computing memory would find the same split: the sizes that keep the least time are an interval, which
- * memory narrows around it. */
+ * memory narrows around it. If no split fits, it stays the fastest. */
 static void partition(struct balance *b) {
     size_t width = (size_t)b->sc->model->layers + 1, n = (size_t)b->n_parts * width;
     if (b->sc->model->layers < b->n_parts - 2)
@@ -348,11 +369,15 @@ static void partition(struct balance *b) {
         b->sizes_fit = TSIM_NEW_ARRAY(b->arena, n * width, signed char);
     }
     split(b);
+    int64_t *fastest = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
+    memcpy(fastest, b->parts, (size_t)b->n_parts * sizeof *fastest);
     for (int32_t k = 0; k < b->n_parts && !b->heeds_memory; k++)
         b->heeds_memory = !stage_fits(b, k);
-    if (!b->heeds_memory)
+    if (b->heeds_memory && any_fits(b)) {
+        split(b);
         return;
-    split(b);
+    }
+    memcpy(b->parts, fastest, (size_t)b->n_parts * sizeof *fastest);
 }
 
 /* ---- several parts per stage ---- */
@@ -399,7 +424,7 @@ static const struct known_part *know_part(struct balance *b, int32_t part, int64
     parts.times[TSIM_PART_EMBEDDING] = has_ends && is_first;
     parts.times[TSIM_PART_HEAD] = has_ends && is_last;
     *known = (struct known_part){
-        first, n, true, is_first, is_last, number_of(b, &parts), passes_s(b->sc, &b->costs, &parts, first)};
+        first, n, true, is_first, is_last, number_of(b, &parts), passes_s(b->sc, b->costs, &parts, first)};
     return known;
 }
 
@@ -407,7 +432,7 @@ static const struct known_part *know_part(struct balance *b, int32_t part, int64
 static double stage_s(struct balance *b, int32_t stage) {
     double sum_s = 0;
     if (b->are_alike)
-        return tsim_balance_stage_s(b->sc, &b->costs, stage);
+        return tsim_balance_stage_s(b->sc, b->costs, stage);
     for (int32_t c = 0; c < b->shape.chunks; c++) {
         int32_t part = tsim_schedule_part(&b->shape, stage, c);
         const struct known_part *known = know_part(b, part, b->first[part]);
@@ -591,7 +616,8 @@ static void move_layers(struct balance *b) {
     move_all(b, costs);
 }
 
-const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
+const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                         struct tsim_pass_memo *memo) {
     if (!scenario->parallelism.balances)
         return scenario;
     struct balance b = {.arena = arena,
@@ -606,7 +632,7 @@ const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct 
     b.sc->parallelism.layers_per_chunk = b.parts;
     const struct tsim_accelerator *accelerator = cluster->accelerator;
     b.capacity_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;
-    tsim_pass_costs_build(arena, scenario, cluster, placement, &b.costs);
+    b.costs = tsim_pass_costs_of(arena, memo, scenario, cluster, placement);
     b.are_alike = tsim_model_has_one_kind(scenario->model);
     if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* if a layer moves, four stages change */
         b.are_alike = false;

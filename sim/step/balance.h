@@ -8,7 +8,7 @@
  * the least time of all is found first, by asking how far the stages get within a given time; then only the states that
  * a split of that time can have after k stages are visited, and sizes are found by bisection. Splits in which a stage
  * does not fit in memory count only if no other exists, and memory is computed only if the fastest split of all does
- * not fit.
+ * not fit. Then each stage takes as many layers as fit; if that leaves some, the fastest split stays.
  *
  * With several parts per stage it begins with the even split and moves a layer from the slowest stage to whichever
  * gains most, until none gains. If layers are alike that is also the optimum; if they differ, memory is computed only
@@ -18,8 +18,10 @@
 
 #include "step/pass/pass.h"
 
-/* Returns the scenario itself unless it asks for a balanced split; else a copy with the layers of that split. */
-const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario);
+/* Returns the scenario itself unless it asks for a balanced split; else a copy with the layers of that split. `memo`
+ * (NULL: none) keeps costs of passes for other plans. */
+const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                         struct tsim_pass_memo *memo);
 
 /* Returns the time of all passes of a stage for one micro-batch, with the scenario's layers_per_chunk. */
 double tsim_balance_stage_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs, int32_t stage);

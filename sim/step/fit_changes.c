@@ -63,7 +63,7 @@ struct change {
 
 static double peak_bytes(const struct change *change) {
     int32_t stage;
-    return tsim_fullest_stage(tsim_balance(change->arena, change->scenario), &stage).peak_bytes;
+    return tsim_fullest_stage(tsim_balance(change->arena, change->scenario, NULL), &stage).peak_bytes;
 }
 
 static bool propose_two(struct change *change, struct tsim_override first, const struct tsim_override *second) {

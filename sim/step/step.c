@@ -103,7 +103,6 @@ static void fill_model(struct tsim_term_recorder *r, const struct tsim_scenario 
     result->model_flops = tsim_product(r, "model.step_model_flops", "tokens x FLOPs of each", TSIM_FLOPS,
                                        TSIM_PARTS(tsim_tokens_of(r, sc), model_flops_per_token(r, sc)))
                               .value;
-    result->hardware_flops = tsim_executed_recorded(r, sc).value;
 }
 
 static struct tsim_amount per_step(struct tsim_term_recorder *r, const char *name, const char *formula,
@@ -404,23 +403,19 @@ struct tsim_machine tsim_machine_of(struct tsim_arena *arena, const struct tsim_
                                     struct tsim_pass_memo *memo) {
     struct tsim_machine machine = {.cluster = tsim_cluster_build(arena, sc),
                                    .placement = tsim_placement_build(arena, sc)};
-    if (memo) {
-        machine.costs = tsim_pass_memo_find(memo, sc, machine.cluster, machine.placement);
-        return machine;
-    }
-    struct tsim_pass_costs *costs = TSIM_NEW(arena, struct tsim_pass_costs);
-    tsim_pass_costs_build(arena, sc, machine.cluster, machine.placement, costs);
-    machine.costs = costs;
+    machine.costs = tsim_pass_costs_of(arena, memo, sc, machine.cluster, machine.placement);
     return machine;
 }
 
 /* ---- the step ---- */
 
 const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                            struct tsim_term_recorder *recorder, struct tsim_step_result *result) {
+                                            struct tsim_pass_memo *memo, struct tsim_term_recorder *recorder,
+                                            struct tsim_step_result *result) {
     memset(result, 0, sizeof *result);
-    scenario = tsim_balance(arena, scenario);
+    scenario = tsim_balance(arena, scenario, memo);
     fill_model(recorder, scenario, result);
+    result->hardware_flops = tsim_executed_recorded(recorder, scenario).value;
     result->memory = tsim_fullest_stage(scenario, &result->fullest_stage);
     if (recorder)
         tsim_memory_record(recorder, scenario, result->fullest_stage);
@@ -431,7 +426,7 @@ const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const stru
 void tsim_step_begin_any_split(const struct tsim_scenario *scenario, struct tsim_step_result *result) {
     memset(result, 0, sizeof *result);
     fill_model(NULL, scenario, result);
-    result->memory.peak_bytes = (double)NAN;
+    result->hardware_flops = result->memory.peak_bytes = (double)NAN;
     result->fits = true;
 }
 

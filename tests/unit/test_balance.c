@@ -81,7 +81,7 @@ START_TEST(nothing_is_better) {
             example.accelerator.memory_bytes = memory.total_bytes * 0.99;
             even = slowest_s(&example.scenario, &costs);
         }
-        double found = slowest_s(tsim_balance(&arena, &example.scenario), &costs);
+        double found = slowest_s(tsim_balance(&arena, &example.scenario, NULL), &costs);
         struct tsim_scenario copy = example.scenario;
         int64_t parts[16];
         copy.parallelism.layers_per_chunk = parts;
@@ -99,9 +99,9 @@ END_TEST
 
 enum { MOST_LAYERS = 48, MOST_STAGES = 16 };
 
-/* Returns the cost, with the factor of balance.c for stages that do not fit. */
-static double plain_cost_s(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int64_t *parts, int32_t k,
-                           int64_t first, int64_t last) {
+/* Returns the cost; if memory counts, stages that do not fit never end. */
+static double plain_cost_s(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, bool heeds_memory,
+                           int64_t *parts, int32_t k, int64_t first, int64_t last) {
     struct tsim_stage_memory memory;
     if (first == last && k > 0 && k < sc->parallelism.pipeline - 1)
         return HUGE_VAL;
@@ -111,7 +111,7 @@ static double plain_cost_s(struct tsim_scenario *sc, const struct tsim_pass_cost
     tsim_stage_memory(sc, k, &memory);
     bool fits =
         memory.total_bytes <= example.accelerator.memory_bytes - example.accelerator.usable_memory_reserve_bytes;
-    return tsim_balance_stage_s(sc, costs, k) * (fits ? 1 : 1e12);
+    return fits || !heeds_memory ? tsim_balance_stage_s(sc, costs, k) : HUGE_VAL;
 }
 
 /* Returns whether `size` is nearer to even than `other`. If both are equally near, the larger one is. */
@@ -121,8 +121,10 @@ static bool is_nearer(int64_t size, int64_t other, int64_t even) {
 }
 
 /* Tries each number of layers on each stage behind each number of layers before it: best(k, i) of the header, word by
- * word. Among sizes that are equal but for rounding, the one nearest to even is taken. */
-static void plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int64_t *split) {
+ * word. Among sizes that are equal but for rounding, the one nearest to even is taken. Returns whether there is a
+ * split. */
+static bool plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, bool heeds_memory,
+                        int64_t *split) {
     static double best[MOST_STAGES + 1][MOST_LAYERS + 1], times[MOST_LAYERS + 1];
     static int64_t taken[MOST_STAGES + 1][MOST_LAYERS + 1];
     int64_t n = sc->model->layers, p = sc->parallelism.pipeline, parts[MOST_STAGES];
@@ -133,7 +135,8 @@ static void plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *
         for (int64_t i = 0; i <= n; i++) {
             double least = HUGE_VAL;
             for (int64_t size = 0; size <= i; size++) {
-                times[size] = fmax(best[k - 1][i - size], plain_cost_s(sc, costs, parts, k - 1, i - size, i));
+                times[size] =
+                    fmax(best[k - 1][i - size], plain_cost_s(sc, costs, heeds_memory, parts, k - 1, i - size, i));
                 least = fmin(least, times[size]);
             }
             int64_t found = -1;
@@ -145,6 +148,7 @@ static void plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *
         }
     for (int64_t k = p, left = n; k >= 1; left -= split[--k])
         split[k - 1] = taken[k][left];
+    return isfinite(best[p][n]);
 }
 
 /* Random pipelines, some of them with experts in every second or third layer, some that fit only unevenly or not at
@@ -173,8 +177,9 @@ START_TEST(the_split_is_that_of_the_plain_recursion) {
         struct tsim_pass_costs costs = costs_of(&example.scenario);
         struct tsim_scenario copy = example.scenario;
         int64_t split[MOST_STAGES];
-        plain_split(&copy, &costs, split);
-        const int64_t *found = tsim_balance(&arena, &example.scenario)->parallelism.layers_per_chunk;
+        if (!plain_split(&copy, &costs, true, split))
+            plain_split(&copy, &costs, false, split); /* none fits: the fastest */
+        const int64_t *found = tsim_balance(&arena, &example.scenario, NULL)->parallelism.layers_per_chunk;
         for (int64_t k = 0; k < p->pipeline; k++) {
             ck_assert_msg(found[k] == split[k], "case %d: %lld layers on stage %lld, not %lld", i, (long long)found[k],
                           (long long)k, (long long)split[k]);
@@ -200,7 +205,7 @@ START_TEST(no_move_is_better) {
         example_finish(&example);
         struct tsim_pass_costs costs = costs_of(&example.scenario);
         p->balances = true;
-        struct tsim_scenario found = *tsim_balance(&arena, &example.scenario);
+        struct tsim_scenario found = *tsim_balance(&arena, &example.scenario, NULL);
         int64_t n = tsim_n_model_parts(p), parts[16];
         memcpy(parts, found.parallelism.layers_per_chunk, (size_t)n * sizeof parts[0]);
         found.parallelism.layers_per_chunk = parts;
@@ -239,7 +244,7 @@ START_TEST(thousands_of_layers) {
     double even_s = slowest_s(&example.scenario, &costs);
     ck_assert_double_gt(even_s, all_s / 16 + 10 * layer_s); /* by the head */
     p->balances = true;
-    ck_assert_double_le(slowest_s(tsim_balance(&arena, &example.scenario), &costs), all_s / 16 + layer_s);
+    ck_assert_double_le(slowest_s(tsim_balance(&arena, &example.scenario, NULL), &costs), all_s / 16 + layer_s);
 }
 END_TEST
 
@@ -254,7 +259,7 @@ START_TEST(a_heavy_head_takes_the_place_of_layers) {
     double layer_s = tsim_part_cost(&costs.parts[TSIM_PART_LAYER], TSIM_PASS_FORWARD)->time_s;
     double head_s = tsim_part_cost(&costs.parts[TSIM_PART_HEAD], TSIM_PASS_FORWARD)->time_s;
     example.model.vocab = (int64_t)((double)example.model.vocab * 2 * layer_s / head_s);
-    const struct tsim_scenario *balanced = tsim_balance(&arena, &example.scenario);
+    const struct tsim_scenario *balanced = tsim_balance(&arena, &example.scenario, NULL);
     const int64_t *layers = balanced->parallelism.layers_per_chunk;
     ck_assert_int_eq(layers[0] + layers[1] + layers[2] + layers[3], 9);
     ck_assert_int_eq(layers[3], 1);
@@ -262,7 +267,7 @@ START_TEST(a_heavy_head_takes_the_place_of_layers) {
         ck_assert_int_le(layers[i], 3);
     ck_assert_ptr_eq(example.scenario.parallelism.layers_per_chunk, example.layers_per_chunk);
     example.scenario.parallelism.balances = false;
-    ck_assert_ptr_eq(tsim_balance(&arena, &example.scenario), &example.scenario);
+    ck_assert_ptr_eq(tsim_balance(&arena, &example.scenario, NULL), &example.scenario);
 }
 END_TEST
 
@@ -284,7 +289,7 @@ START_TEST(where_nothing_fits_the_fastest_is_taken) {
         copy.parallelism.layers_per_chunk = parts;
         double best_s = best_of_all(&copy, parts, &costs, 0, example.model.layers);
         example.accelerator.memory_bytes = 1;
-        const struct tsim_scenario *found = tsim_balance(&arena, &example.scenario);
+        const struct tsim_scenario *found = tsim_balance(&arena, &example.scenario, NULL);
         example.accelerator.memory_bytes = capacity_bytes;
         ck_assert_double_le(slowest_s(found, &costs), best_s * (1 + 1e-9));
     }
@@ -304,7 +309,7 @@ START_TEST(order_of_layers) {
                                         "mi300x-node, %s, recompute: full, global_batch_size: 128}\n"
                                         "parallelism: {pipeline: 32, layers_per_stage: balance}\n",
                                         CASES[i]));
-        const int64_t *parts = tsim_balance(&arena, sc)->parallelism.layers_per_chunk;
+        const int64_t *parts = tsim_balance(&arena, sc, NULL)->parallelism.layers_per_chunk;
         int64_t sum = 0;
         for (int32_t stage = 0; stage < 32; stage++) {
             ck_assert_int_ge(parts[stage], stage > 0 && stage < 31);

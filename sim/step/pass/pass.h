@@ -77,6 +77,11 @@ struct tsim_pass_memo *tsim_pass_memo_new(struct tsim_arena *arena);
 const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, const struct tsim_scenario *scenario,
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement);
+/* Returns those of the memo, or builds them if there is none (NULL). */
+const struct tsim_pass_costs *tsim_pass_costs_of(struct tsim_arena *arena, struct tsim_pass_memo *memo,
+                                                 const struct tsim_scenario *scenario,
+                                                 const struct tsim_cluster *cluster,
+                                                 const struct tsim_placement *placement);
 
 struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *scenario);
 

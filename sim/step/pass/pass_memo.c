@@ -82,3 +82,14 @@ const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, c
     *slot = entry;
     return &entry->costs;
 }
+
+const struct tsim_pass_costs *tsim_pass_costs_of(struct tsim_arena *arena, struct tsim_pass_memo *memo,
+                                                 const struct tsim_scenario *scenario,
+                                                 const struct tsim_cluster *cluster,
+                                                 const struct tsim_placement *placement) {
+    if (memo)
+        return tsim_pass_memo_find(memo, scenario, cluster, placement);
+    struct tsim_pass_costs *costs = TSIM_NEW(arena, struct tsim_pass_costs);
+    tsim_pass_costs_build(arena, scenario, cluster, placement, costs);
+    return costs;
+}

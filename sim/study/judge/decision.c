@@ -281,8 +281,9 @@ struct deciding {
     const struct tsim_decision_search *search;
     struct tsim_override *overrides; /* with the goal's length */
     size_t n_overrides;
-    bool is_of_dear;  /* machines that are searched only because they might win */
-    bool is_screened; /* the search plays passes, for which nobody has asked */
+    bool is_screened;                    /* the search plays passes, for which nobody has asked */
+    bool heeds;                          /* an interrupt ends what completes the decision */
+    const struct tsim_plan_space *space; /* that is being searched */
     tsim_plan_report_fn report;
     void *context;
     struct tsim_decision *decision;
@@ -331,51 +332,74 @@ static bool show(struct showing *s, const struct tsim_offer *offer) {
     return is_shown;
 }
 
-/* Returns whether an offer would be the best, or be shown beside it. */
-static bool is_shown(const struct deciding *d, const struct tsim_offer *offer) {
-    const struct tsim_decision *decision = d->decision;
-    struct showing s = {.n_machines = 0};
-    for (size_t i = 0; i < decision->n_offers && has_room(&s, offer); i++) {
-        if (!tsim_offer_is_better(&decision->job->goal, d->search->objective, &decision->offers[i], offer))
-            break;
-        show(&s, &decision->offers[i]);
-    }
-    return has_room(&s, offer);
+static bool is_bound(const struct tsim_offer *offer) {
+    return offer->plan->knowledge != TSIM_PLAN_SIMULATED;
 }
 
-static bool may_be_shown(const void *context, const struct tsim_plan *without_failures) {
-    for (int purchase = 0; purchase < TSIM_N_PURCHASES; purchase++) {
-        struct tsim_offer offer;
-        if (make_offer(without_failures, (enum tsim_purchase)purchase, &offer) && is_shown(context, &offer))
+/* A look at offers, best first, for those of which only a bound is known and which have to be known better: they would
+ * be shown, or are of one of the best machines, whose predictions say how many of them to try. */
+struct looking {
+    struct showing shown;
+    const struct tsim_offer *machines[MOST_REFINED];
+    size_t n_machines, at;
+};
+
+static bool is_of_best_machines(struct looking *l, const struct tsim_offer *offer) {
+    for (size_t i = 0; i < l->n_machines; i++)
+        if (is_same_node(l->machines[i], offer))
             return true;
-    }
-    return false;
+    if (l->n_machines == MOST_REFINED)
+        return false;
+    l->machines[l->n_machines++] = offer;
+    return true;
 }
 
-static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes) {
-    struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
-    struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
-    struct tsim_plan_search search = {.space = space,
-                                      .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
-                                      .n_threads = d->search->n_threads,
-                                      .is_for_candidates = true,
-                                      .is_exhaustive = d->search->is_exhaustive,
-                                      .is_worth = d->is_of_dear ? may_be_shown : NULL,
-                                      .worth_context = d,
-                                      .heeds_interrupt = d->search->heeds_interrupt};
-    struct tsim_space *priced = TSIM_NEW(d->arena, struct tsim_space);
-    tsim_space_of_machines(d->arena, d->search->source, d->overrides, d->n_overrides, d->search->has_fabrics, axes,
-                           priced);
-    axes = priced;
-    struct tsim_diags warnings; /* of candidates that tsim chose */
-    tsim_diags_init(&warnings);
-    enum tsim_status status = tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes,
-                                                   TSIM_PLAN_COARSE, space, d->search->axes ? d->diags : &warnings);
-    tsim_diags_release(&warnings);
-    if (status != TSIM_OK) /* runs once more, to report the reason */
-        return tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes, TSIM_PLAN_COARSE,
-                                    space, d->diags);
-    TSIM_TRY(tsim_plan_run(d->arena, &search, d->report, d->context, result, d->diags));
+/* Returns the next such offer; NULL: there is none. */
+static const struct tsim_offer *next_needed(struct looking *l, const struct tsim_decision *decision) {
+    while (l->at < decision->n_offers) {
+        const struct tsim_offer *offer = &decision->offers[l->at++];
+        bool is_best = is_of_best_machines(l, offer), is_shown = show(&l->shown, offer);
+        if ((is_best || is_shown) && is_bound(offer))
+            return offer;
+    }
+    return NULL;
+}
+
+/* Chooses the candidates of a search that have to be known better, given the offers so far. */
+static bool choose(void *context, const struct tsim_plan *own, bool *is_chosen) {
+    struct deciding *d = context;
+    const struct tsim_plan_candidate *candidates = d->space->candidates;
+    struct tsim_decision all = *d->decision;
+    struct tsim_arena scratch;
+    struct looking looking = {.at = 0};
+    const struct tsim_offer *offer;
+    bool is_any = false;
+    tsim_arena_init(&scratch);
+    size_t n = d->space->n_candidates;
+    all.offers = TSIM_NEW_ARRAY(&scratch, all.n_offers + n * TSIM_N_PURCHASES, struct tsim_offer);
+    for (size_t i = 0; i < all.n_offers; i++)
+        all.offers[i] = d->decision->offers[i];
+    for (size_t c = 0; c < n; c++)
+        if (own[c].candidate && !own[c].is_left_out)
+            add_offers(&all, &own[c]);
+    all.job = candidates[0].job;
+    rank(&all, d->search->objective);
+    while ((offer = next_needed(&looking, &all)))
+        if (offer->plan >= own && offer->plan < own + n)
+            is_any = is_chosen[offer->plan - own] = true;
+    tsim_arena_release(&scratch);
+    return is_any;
+}
+
+/* Returns whether bounds of candidates hold: a run with failures costs no less a day than one without, and stragglers
+ * that another draw makes faster do not count. */
+static bool has_bounds(const struct tsim_scenario *job) {
+    return !(job->reliability.preemption_per_s > 0) && !tsim_scenario_varies(job);
+}
+
+/* Takes what a search found among the offers, without bounds if it was interrupted. */
+static enum tsim_status take_offers(struct deciding *d, const struct tsim_plan_space *space,
+                                    const struct tsim_plan_result *result) {
     struct tsim_decision *decision = d->decision;
     size_t n = decision->n_offers + result->n_own * TSIM_N_PURCHASES;
     struct tsim_offer *offers = TSIM_NEW_ARRAY(d->arena, n, struct tsim_offer);
@@ -392,6 +416,105 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
     decision->is_interrupted |= result->is_interrupted;
     rank(decision, d->search->objective);
     return TSIM_OK;
+}
+
+static bool is_asked_to_end(void *context) {
+    (void)context;
+    return tsim_is_interrupted();
+}
+
+/* Replaces a bound in all its offers, in their places, by the best plan of its candidate. Offers of a candidate that
+ * has none never end. */
+static enum tsim_status know(struct deciding *d, const struct tsim_plan *bound) {
+    struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
+    struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
+    struct tsim_plan_candidate *candidate = TSIM_NEW(d->arena, struct tsim_plan_candidate);
+    struct tsim_plan *never = TSIM_NEW(d->arena, struct tsim_plan);
+    struct tsim_plan_search search = {.space = space,
+                                      .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
+                                      .n_threads = d->search->n_threads,
+                                      .is_for_candidates = true,
+                                      .heeds_interrupt = d->search->heeds_interrupt};
+    *candidate = *bound->candidate;
+    candidate->first_position = 0;
+    *space = (struct tsim_plan_space){candidate, 1, candidate->n_points, TSIM_PLAN_COARSE};
+    *never = *bound;
+    never->knowledge = TSIM_PLAN_SIMULATED;
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+        never->days_at.at[i] = (double)INFINITY;
+    never->days = tsim_points_percentiles(never->days_at.at, TSIM_DISTRIBUTION_POINTS);
+    enum tsim_status status = tsim_plan_run(d->arena, &search, NULL, NULL, result, d->diags);
+    if (d->heeds)
+        tsim_stop_set(is_asked_to_end, NULL); /* the search had its own */
+    TSIM_TRY(status);
+    d->decision->n_simulated += result->n_evaluated;
+    d->decision->is_interrupted |= result->is_interrupted;
+    const struct tsim_plan *plan = result->n_own > 0 && !result->own[0].is_left_out ? &result->own[0] : never;
+    for (size_t i = 0; i < d->decision->n_offers; i++) {
+        struct tsim_offer *offer = &d->decision->offers[i];
+        if (offer->plan != bound)
+            continue;
+        if (!make_offer(plan, offer->purchase, offer))
+            make_offer(never, offer->purchase, offer);
+        offer->is_screened = d->is_screened;
+    }
+    return TSIM_OK;
+}
+
+/* Drops the offers of which only a bound is known (if `all_bounds`), and those that never end. */
+static void drop_offers(struct tsim_arena *arena, struct tsim_decision *decision, bool all_bounds) {
+    struct tsim_offer *offers = TSIM_NEW_ARRAY(arena, decision->n_offers, struct tsim_offer);
+    size_t n = 0;
+    for (size_t i = 0; i < decision->n_offers; i++)
+        if (isfinite(decision->offers[i].days.p50) && !(all_bounds && is_bound(&decision->offers[i])))
+            offers[n++] = decision->offers[i];
+    decision->offers = offers; /* others point to the offers as they were */
+    decision->n_offers = n;
+}
+
+/* Sees to it that all offers that have to be known are known. An interrupt leaves those that are. */
+static enum tsim_status know_needed(struct deciding *d) {
+    struct looking looking = {.at = 0};
+    const struct tsim_offer *offer;
+    while (!d->decision->is_interrupted && (offer = next_needed(&looking, d->decision))) {
+        TSIM_TRY(know(d, offer->plan));
+        drop_offers(d->arena, d->decision, false);
+        rank(d->decision, d->search->objective);
+        looking = (struct looking){.at = 0};
+    }
+    if (d->decision->is_interrupted)
+        drop_offers(d->arena, d->decision, true);
+    return TSIM_OK;
+}
+
+static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes) {
+    struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
+    struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
+    struct tsim_plan_search search = {.space = space,
+                                      .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
+                                      .n_threads = d->search->n_threads,
+                                      .is_for_candidates = true,
+                                      .is_exhaustive = d->search->is_exhaustive,
+                                      .choose_context = d,
+                                      .heeds_interrupt = d->search->heeds_interrupt};
+    struct tsim_space *priced = TSIM_NEW(d->arena, struct tsim_space);
+    tsim_space_of_machines(d->arena, d->search->source, d->overrides, d->n_overrides, d->search->has_fabrics, axes,
+                           priced);
+    axes = priced;
+    struct tsim_diags warnings; /* of candidates that tsim chose */
+    tsim_diags_init(&warnings);
+    enum tsim_status status = tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes,
+                                                   TSIM_PLAN_COARSE, space, d->search->axes ? d->diags : &warnings);
+    tsim_diags_release(&warnings);
+    if (status != TSIM_OK) /* runs once more, to report the reason */
+        return tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes, TSIM_PLAN_COARSE,
+                                    space, d->diags);
+    d->space = space;
+    if (!d->search->axes && !d->search->is_exhaustive && has_bounds(space->candidates[0].job))
+        search.choose = choose;
+    TSIM_TRY(tsim_plan_run(d->arena, &search, d->report, d->context, result, d->diags));
+    TSIM_TRY(take_offers(d, space, result));
+    return know_needed(d);
 }
 
 /* Adds a size that is not beyond the largest cluster that is tried. */
@@ -583,9 +706,7 @@ static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
             add_first(d, sizes, machine);
             is_more = true;
         }
-        d->is_of_dear = !takes_all;
         TSIM_TRY(search_sizes(d, sizes));
-        d->is_of_dear = false;
         TSIM_TRY(refine(d, sizes));
     }
     return TSIM_OK;
@@ -827,6 +948,7 @@ static enum tsim_status show_played(struct deciding *d) {
     for (size_t i = 0; i < decision->n_offers; i++)
         decision->offers[i].is_screened = d->is_screened;
     for (;;) {
+        TSIM_TRY(know_needed(d));
         decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;
         decision->is_interrupted |= tsim_is_stopped();
         decision->n_alternatives = 0;
@@ -991,6 +1113,19 @@ static double flip_at(struct tsim_decision *decision, enum tsim_decision_objecti
     return at;
 }
 
+/* Does the same, and knows what takes the choice's place by more than a bound. */
+static enum tsim_status find_flip(struct deciding *d, enum change which, double from, double to, double *at,
+                                  const struct tsim_offer **other) {
+    for (;;) {
+        *other = NULL;
+        *at = flip_at(d->decision, d->search->objective, which, from, to, other);
+        if (!*other || !is_bound(*other) || d->decision->is_interrupted)
+            return TSIM_OK;
+        apply(d->decision, &TSIM_NO_CHANGES);
+        TSIM_TRY(know(d, (*other)->plan));
+    }
+}
+
 /* Learns from a plan that is played with failures so many times as frequent what they cost of each case of its days:
  * checkpoints come closer, and failures may come before the ones before are mended. */
 static void learn_failures(struct deciding *d, const struct tsim_offer *offer, double times) {
@@ -1012,20 +1147,20 @@ static void learn_failures(struct deciding *d, const struct tsim_offer *offer, d
 
 /* Finds how frequent failures must be to change the choice, by playing the choice, and what takes its place, at such
  * rates. */
-static double failures_flip_at(struct deciding *d, double to, const struct tsim_offer **other) {
+static enum tsim_status find_failures_flip(struct deciding *d, double to, double *at, const struct tsim_offer **other) {
     enum { MOST_PLAYED = 4 };
     struct tsim_decision *decision = d->decision;
-    double before = (double)NAN, at;
-    for (int i = 0; i <= MOST_PLAYED; i++, before = at) {
-        at = flip_at(decision, d->search->objective, CHANGE_FAILURES, 1, to, other);
-        if (isnan(at) || decision->is_interrupted || fabs(at / before - 1) < LEAST_FLIP_FRAC ||
+    double before = (double)NAN;
+    for (int i = 0; i <= MOST_PLAYED; i++, before = *at) {
+        TSIM_TRY(find_flip(d, CHANGE_FAILURES, 1, to, at, other));
+        if (isnan(*at) || decision->is_interrupted || fabs(*at / before - 1) < LEAST_FLIP_FRAC ||
             !job_of(&decision->offers[0])->reliability.has)
             break;
-        learn_failures(d, &decision->offers[0], at);
+        learn_failures(d, &decision->offers[0], *at);
         if (*other)
-            learn_failures(d, *other, at);
+            learn_failures(d, *other, *at);
     }
-    return at;
+    return TSIM_OK;
 }
 
 static const char *then_text(struct tsim_arena *arena, const struct tsim_offer *other) {
@@ -1034,14 +1169,14 @@ static const char *then_text(struct tsim_arena *arena, const struct tsim_offer *
                  : "no candidate meets the goal any more";
 }
 
-static void say_flip(struct deciding *d, enum change which, double to) {
+static enum tsim_status say_flip(struct deciding *d, enum change which, double to) {
     struct tsim_arena *arena = d->arena;
     struct tsim_decision *decision = d->decision;
     const struct tsim_offer *choice = &decision->offers[0], *other = NULL;
     const struct tsim_scenario *job = job_of(choice);
-    double from = which == CHANGE_DELAY ? 0 : 1;
-    double at = which == CHANGE_FAILURES ? failures_flip_at(d, to, &other)
-                                         : flip_at(decision, d->search->objective, which, from, to, &other);
+    double from = which == CHANGE_DELAY ? 0 : 1, at;
+    TSIM_TRY(which == CHANGE_FAILURES ? find_failures_flip(d, to, &at, &other)
+                                      : find_flip(d, which, from, to, &at, &other));
     const char *then = then_text(arena, other), *sentence = NULL;
     char now[48], value[48];
     bool has = !isnan(at);
@@ -1103,6 +1238,7 @@ static void say_flip(struct deciding *d, enum change which, double to) {
         break;
     }
     decision->flips[decision->n_flips++] = sentence;
+    return TSIM_OK;
 }
 
 /* Says from which utilization on a machine that serves several runs pays. */
@@ -1123,27 +1259,30 @@ static void say_utilization(struct tsim_arena *arena, struct tsim_decision *deci
                   arena, "over %s such a cluster is cheaper to rent than to own however much it is in use", life);
 }
 
-static void find_flips(struct deciding *d) {
+static enum tsim_status find_flips(struct deciding *d) {
     struct tsim_arena *arena = d->arena;
     struct tsim_decision *decision = d->decision;
     const struct tsim_offer *choice = &decision->offers[0];
     bool is_bought = choice->purchase == TSIM_PURCHASE_BUY;
     decision->flips = TSIM_NEW_ARRAY(arena, MOST_FLIPS, const char *);
-    say_flip(d, CHANGE_RENT, is_bought ? 0.1 : 10);
-    say_flip(d, CHANGE_PURCHASE, is_bought ? 10 : 0.1);
+    TSIM_TRY(say_flip(d, CHANGE_RENT, is_bought ? 0.1 : 10));
+    TSIM_TRY(say_flip(d, CHANGE_PURCHASE, is_bought ? 10 : 0.1));
     say_utilization(arena, decision);
-    say_flip(d, CHANGE_POWER, 10);
-    say_flip(d, CHANGE_FAILURES, 10);
-    say_flip(d, CHANGE_DELAY, is_bought ? TSIM_YEAR_S / TSIM_DAY_S : -job_of(choice)->cost.delivery_s / TSIM_DAY_S);
-    say_flip(d, CHANGE_SLIP, 2);
+    TSIM_TRY(say_flip(d, CHANGE_POWER, 10));
+    TSIM_TRY(say_flip(d, CHANGE_FAILURES, 10));
+    TSIM_TRY(say_flip(d, CHANGE_DELAY,
+                      is_bought ? TSIM_YEAR_S / TSIM_DAY_S : -job_of(choice)->cost.delivery_s / TSIM_DAY_S));
+    TSIM_TRY(say_flip(d, CHANGE_SLIP, 2));
     apply(decision, &TSIM_NO_CHANGES);
+    return TSIM_OK;
 }
 
 /* ---- no goal met ---- */
 
 /* Returns the offer with the least in nine cases of ten that keeps the other limit in the middle case, or whatever it
  * does with that one. */
-static const struct tsim_offer *least_of(const struct tsim_decision *decision, enum limited which, bool keeps_other) {
+static const struct tsim_offer *least_known(const struct tsim_decision *decision, enum limited which,
+                                            bool keeps_other) {
     enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
     double other_limit = limit_of(&decision->job->goal, other);
     const struct tsim_offer *least = NULL;
@@ -1156,46 +1295,60 @@ static const struct tsim_offer *least_of(const struct tsim_decision *decision, e
     return least;
 }
 
+/* Finds that offer and knows it by more than a bound; *least is NULL if there is none. */
+static enum tsim_status find_least(struct deciding *d, enum limited which, bool keeps_other,
+                                   const struct tsim_offer **least) {
+    while ((*least = least_known(d->decision, which, keeps_other)) && is_bound(*least) && !d->decision->is_interrupted)
+        TSIM_TRY(know(d, (*least)->plan));
+    return TSIM_OK;
+}
+
 /* Says how far one limit would have to move while the other one stays; if that is not enough, how far this one has to
  * move if the other is given up. */
-static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, enum limited which) {
+static enum tsim_status say_miss(struct deciding *d, enum limited which) {
     static const char *const WHAT[] = {"date that can be kept", "budget that suffices"},
                              *const KEEPS[] = {"within the budget ", "by that date "},
                              *const GIVES_UP[] = {"without a budget ", "without a date "},
                              *const FAILS[] = {"nothing keeps the budget", "nothing keeps the date"};
+    struct tsim_arena *arena = d->arena;
+    struct tsim_decision *decision = d->decision;
     const struct tsim_goal_spec *goal = &decision->job->goal;
     enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
     bool has_other = isfinite(limit_of(goal, other));
-    const struct tsim_offer *offer = least_of(decision, which, true);
+    const struct tsim_offer *offer, *least;
+    TSIM_TRY(find_least(d, which, true, &offer));
     const char *before = has_other ? KEEPS[which] : "";
     bool fails = !offer;
     if (fails) {
-        offer = least_of(decision, which, false);
+        TSIM_TRY(find_least(d, which, false, &offer));
         before = tsim_arena_printf(arena, "%s; %s", FAILS[which], GIVES_UP[which]);
     }
     double amount = range_of(offer, which)->p90, ratio = amount / limit_of(goal, which);
     if (fails && ratio <= 1) { /* the other limit fails, whatever this one is */
-        const struct tsim_offer *least = least_of(decision, other, false);
+        TSIM_TRY(find_least(d, other, false, &least));
         double middle = range_of(least, other)->p50;
         decision->misses[decision->n_misses++] =
             tsim_arena_printf(arena, "%s: the least is %s in the middle case (%s %s)", FAILS[which],
                               amount_text(arena, least, middle, other), TSIM_PURCHASE_WORDS[least->purchase],
                               tsim_offer_cluster(arena, least));
-        return;
+        return TSIM_OK;
     }
     if (ratio <= 1) /* another reason keeps its chance low */
-        return;
+        return TSIM_OK;
     decision->misses[decision->n_misses++] =
         tsim_arena_printf(arena, "%sthe %s is %s, %s (in nine cases of ten; %s %s)", before, WHAT[which],
                           amount_text(arena, offer, amount, which), over_text(arena, ratio, which),
                           TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer));
+    return TSIM_OK;
 }
 
-static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision) {
-    decision->misses = TSIM_NEW_ARRAY(arena, MOST_MISSES, const char *);
+static enum tsim_status find_misses(struct deciding *d) {
+    struct tsim_decision *decision = d->decision;
+    decision->misses = TSIM_NEW_ARRAY(d->arena, MOST_MISSES, const char *);
     for (int which = LIMITED_DAYS; which <= LIMITED_USD; which++)
         if (isfinite(limit_of(&decision->job->goal, (enum limited)which)))
-            say_miss(arena, decision, (enum limited)which);
+            TSIM_TRY(say_miss(d, (enum limited)which));
+    return TSIM_OK;
 }
 
 /* ---- what is left out ---- */
@@ -1310,11 +1463,6 @@ static enum tsim_status read_goal(struct deciding *d) {
     return TSIM_OK;
 }
 
-static bool is_asked_to_end(void *context) {
-    (void)context;
-    return tsim_is_interrupted();
-}
-
 /* Completes the decision, once offers are found. An interrupt ends what is under way, and what was found is shown. */
 static enum tsim_status complete(struct deciding *d) {
     struct tsim_decision *decision = d->decision;
@@ -1322,10 +1470,8 @@ static enum tsim_status complete(struct deciding *d) {
     if (!decision->is_interrupted)
         say_dear(d->arena, decision);
     TSIM_TRY(find_rivals(d));
-    if (decision->is_met)
-        find_flips(d);
-    else
-        find_misses(d->arena, decision);
+    TSIM_TRY(decision->is_met ? find_flips(d) : find_misses(d));
+    drop_offers(d->arena, decision, true);
     return TSIM_OK;
 }
 
@@ -1341,16 +1487,16 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
     TSIM_TRY(search->axes ? search_space(&d, search->axes) : search_catalogue(&d));
     if (decision->n_offers == 0)
         return TSIM_OK;
-    bool heeds = search->heeds_interrupt && !decision->is_interrupted; /* else they are blocked already */
     sigset_t before;
-    if (heeds) {
+    d.heeds = search->heeds_interrupt && !decision->is_interrupted; /* else they are blocked already */
+    if (d.heeds) {
         tsim_interrupts_block(&before);
         tsim_stop_set(is_asked_to_end, NULL);
     }
     enum tsim_status status = complete(&d);
     tsim_stop_set(NULL, NULL);
-    decision->is_interrupted |= heeds && tsim_is_interrupted();
-    if (heeds && !decision->is_interrupted)
+    decision->is_interrupted |= d.heeds && tsim_is_interrupted();
+    if (d.heeds && !decision->is_interrupted)
         tsim_interrupts_restore(&before);
     return status;
 }

@@ -227,7 +227,7 @@ static void bound(struct tsim_arena *arena, struct candidate *candidate) {
     tsim_arena_init(&scratch);
     candidate->memo = tsim_run_memo_new(arena);
     const struct tsim_scenario *steady = tsim_scenario_without_variation(arena, candidate->scenario);
-    steady = tsim_step_begin(arena, steady, NULL, &step);
+    steady = tsim_step_begin(arena, steady, NULL, NULL, &step);
     candidate->closeness = BOUNDED;
     candidate->time_s = 0;
     if (step.fits) {

@@ -101,10 +101,14 @@ struct search {
     struct tsim_point *points;
     size_t n_round;
     struct tsim_evidence evidence; /* for plans that are completed */
-    struct tsim_plan *own;         /* the best of each candidate that has one */
-    const struct item **own_items;
+    /* For candidates: what is known of each, whether its plans are looked at, and how far: to the closest bound of the
+     * first in its queue, or to the end. */
+    struct tsim_plan *own;
+    bool *is_chosen;
+    enum tsim_plan_knowledge looks_for;
     enum tsim_status *own_status;
-    size_t first_own; /* of the plans that are being completed */
+    size_t *first_items;                 /* by candidate, and where the last one's end */
+    size_t *owned, n_owned, first_owned; /* the candidates that are being completed or bounded */
 };
 
 /* ---- figures that a bound says something about ---- */
@@ -377,21 +381,13 @@ static const struct tsim_scenario *plan_of(const struct search *search, struct t
                : NULL;
 }
 
-/* Returns the bound of any split of the layers, without the figures of executed work, which depend on the split. */
-static struct tsim_outcome outcome_of_any_split(const struct tsim_prediction *bound) {
-    struct tsim_outcome outcome;
-    tsim_outcome_of(bound, &outcome);
-    outcome.value[TSIM_OUTCOME_HFU] = outcome.value[TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU] = (double)NAN;
-    return outcome;
-}
-
 static void set_bound(const struct search *search, struct worker *worker, const struct tsim_prediction *prediction,
                       enum tsim_least of, struct item *item) {
     const struct tsim_result *bound = &prediction->result;
     struct tsim_outcome outcome;
     item->bound = of;
     if (of == TSIM_LEAST_ANY_SPLIT) {
-        outcome = outcome_of_any_split(prediction);
+        tsim_outcome_of(prediction, &outcome);
         item->fate = FATE_OPEN;
         item->objective = objective_of(search, &outcome, true);
         return;
@@ -510,7 +506,7 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     }
     if (is_next(search, item) && bounds_late(search, candidate) && !tsim_is_played(scenario)) {
         item->fate = FATE_UNPLAYED;
-    } else if (is_next(search, item)) {
+    } else if (is_next(search, item) && search->looks_for == TSIM_PLAN_SIMULATED) {
         tsim_diags_init(&diags);
         enum tsim_status status = tsim_train_run(arena, scenario, &options, &prediction.result, &diags);
         bool is_good = status == TSIM_OK;
@@ -590,7 +586,10 @@ static bool next_round(struct search *search) {
     size_t most_turns = search->options->is_for_candidates ? MOST_AT_A_TIME : TSIM_PLAN_ROUND;
     search->n_round = 0;
     for (size_t turn = 0; turn < most_turns * search->n_queues && search->n_round < TSIM_PLAN_ROUND; turn++) {
-        struct item *item = next_of(search, &search->queues[search->next_queue]);
+        struct queue *queue = &search->queues[search->next_queue];
+        bool is_bounded =
+            search->looks_for == TSIM_PLAN_BOUND && queue->n > 0 && queue->items[0]->bound == TSIM_LEAST_STEP;
+        struct item *item = is_bounded ? NULL : next_of(search, queue);
         search->next_queue = (search->next_queue + 1) % search->n_queues;
         if (item)
             search->round[search->n_round++] = item;
@@ -671,7 +670,7 @@ static void report_to(tsim_plan_report_fn report, void *context, const struct se
         report(context, &progress);
 }
 
-/* Fills the queues; items are in the order of their candidates. */
+/* Fills the queues, if candidates are chosen those of them; items are in the order of their candidates. */
 static size_t fill_queues(struct search *search, struct item **order) {
     size_t n = 0, n_queues = search->options->is_for_candidates ? search->options->space->n_candidates : 1;
     search->queues = TSIM_NEW_ARRAY(&search->kept, n_queues, struct queue);
@@ -680,7 +679,7 @@ static size_t fill_queues(struct search *search, struct item **order) {
     for (size_t i = 0; i < search->n_items; i++) {
         struct item *item = &search->items[i];
         struct queue *queue = &search->queues[search->options->is_for_candidates ? item->candidate : 0];
-        if (item->fate != FATE_OPEN)
+        if (item->fate != FATE_OPEN || (search->is_chosen && !search->is_chosen[item->candidate]))
             continue;
         queue->items = queue->items ? queue->items : &order[n];
         push(queue, item);
@@ -851,7 +850,7 @@ static void relax(const struct search *search, struct worker *worker, struct ite
         return;
     tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate, scenario)->memo,
                      TSIM_LEAST_ANY_SPLIT, &bound.result);
-    outcome = outcome_of_any_split(&bound);
+    tsim_outcome_of(&bound, &outcome);
     if (!isnan(outcome.value[search->options->ranking.objective]))
         item->objective = objective_of(search, &outcome, true);
     item->price = price_of(scenario, &outcome);
@@ -1026,16 +1025,17 @@ static void count(struct search *search, struct tsim_plan_result *result) {
     for (size_t i = 0; i < search->n_items; i++) {
         enum fate fate = search->items[i].fate;
         result->n_plans += !is_out_late(&search->items[i]);
-        result->n_pruned += fate == FATE_PRUNED;
+        bool is_passed_over = fate == FATE_OPEN && search->options->choose && !search->is_interrupted;
+        result->n_pruned += fate == FATE_PRUNED || is_passed_over;
         result->n_evaluated += fate == FATE_SIMULATED || fate == FATE_FAILED;
-        result->n_unseen += fate == FATE_OPEN;
+        result->n_unseen += fate == FATE_OPEN && !is_passed_over;
         struct outcomes *outcomes = &search->outcomes[search->items[i].candidate];
         outcomes->n_simulated += fate == FATE_SIMULATED;
         outcomes->n_ranked += fate == FATE_SIMULATED && isfinite(search->items[i].objective);
     }
     result->n_unbounded = search->n_unseen;
     result->n_unseen += search->n_unseen;
-    result->is_interrupted = search->is_interrupted && result->n_unseen > 0;
+    result->is_interrupted |= search->is_interrupted && result->n_unseen > 0;
 }
 
 /* ---- candidates without a plan ---- */
@@ -1101,7 +1101,7 @@ static void find_gaps(struct tsim_arena *arena, const struct search *search, con
                       struct tsim_plan_result *result) {
     size_t n = search->options->space->n_candidates;
     struct tsim_plan_gap *gaps = TSIM_NEW_ARRAY(arena, n, struct tsim_plan_gap);
-    for (size_t c = 0; c < n && !result->is_interrupted; c++)
+    for (size_t c = 0; c < n && !result->is_interrupted && !search->options->choose; c++)
         if (search->known.own[c].fate != FATE_SIMULATED)
             find_gap(search, team, c, &gaps[result->n_gaps++]);
     result->gaps = gaps;
@@ -1168,22 +1168,6 @@ static const char *lacking(struct tsim_arena *arena, const struct tsim_plan_cand
     return text;
 }
 
-/* Asks, by a run without failures, which takes no replications, whether one with failures is of any use. */
-static bool is_worth_it(const struct search *search, struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                        struct tsim_plan *plan) {
-    const struct tsim_plan_search *options = search->options;
-    struct tsim_scenario lucky = *scenario;
-    struct tsim_diags diags; /* the whole run has the same, and more */
-    if (!options->is_worth || !scenario->reliability.has)
-        return true;
-    lucky.reliability = (struct tsim_reliability_spec){.has = false};
-    tsim_diags_init(&diags);
-    plan->is_left_out = tsim_plan_play(arena, &search->evidence, &lucky, plan, &diags) == TSIM_OK &&
-                        !options->is_worth(options->worth_context, plan);
-    tsim_diags_release(&diags);
-    return !plan->is_left_out;
-}
-
 /* Runs the plan again, in full, because the search itself does without tables, intervals and the whole run. */
 static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
                                   struct tsim_plan *plan, struct tsim_diags *diags) {
@@ -1192,10 +1176,6 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     const struct tsim_scenario *scenario = plan_of(search, &own, position, &plan->candidate);
     plan->point = (struct tsim_point){.position = position};
     tsim_plan_choice_at(plan->candidate, position, &plan->choice);
-    if (!is_worth_it(search, &own, scenario, plan)) {
-        tsim_arena_release(&own);
-        return TSIM_OK;
-    }
     enum tsim_status status = tsim_plan_play(arena, &search->evidence, scenario, plan, diags);
     if (status == TSIM_OK)
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
@@ -1207,11 +1187,11 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
 
 /* Completes the best plan of a candidate on a worker's thread; its texts are the worker's. */
 static void complete_own(struct search *search, struct worker *worker, size_t piece) {
-    size_t index = search->first_own + piece;
+    size_t c = search->owned[search->first_owned + piece];
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    search->own_status[index] =
-        run_again(&worker->kept, search, search->own_items[index]->position, &search->own[index], &diags);
+    search->own[c] = (struct tsim_plan){.knowledge = TSIM_PLAN_SIMULATED};
+    search->own_status[c] = run_again(&worker->kept, search, search->known.own[c].position, &search->own[c], &diags);
     tsim_diags_release(&diags);
 }
 
@@ -1223,34 +1203,188 @@ static void tell_interrupt(struct search *search, tsim_plan_report_fn report, vo
     }
 }
 
-static enum tsim_status complete_candidates(struct tsim_arena *arena, struct search *search, struct team *team,
-                                            tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
-                                            struct tsim_diags *diags) {
-    size_t n = search->options->space->n_candidates;
-    search->own = TSIM_NEW_ARRAY(arena, n, struct tsim_plan);
-    search->own_items = TSIM_NEW_ARRAY(arena, n, const struct item *);
-    search->own_status = TSIM_NEW_ARRAY(arena, n, enum tsim_status);
-    for (size_t i = 0; i < n; i++)
-        if (search->known.own[i].fate == FATE_SIMULATED)
-            search->own_items[result->n_own++] = &search->known.own[i];
-    for (; search->first_own < result->n_own; search->first_own += TSIM_PLAN_ROUND) {
-        size_t left = result->n_own - search->first_own;
-        team_run(team, search, complete_own, left < TSIM_PLAN_ROUND ? left : TSIM_PLAN_ROUND);
+/* Works on the candidates that are owned, a round at a time. */
+static void work_on_owned(struct search *search, struct team *team,
+                          void (*work)(struct search *search, struct worker *worker, size_t index),
+                          tsim_plan_report_fn report, void *context) {
+    for (search->first_owned = 0; search->first_owned < search->n_owned; search->first_owned += TSIM_PLAN_ROUND) {
+        size_t left = search->n_owned - search->first_owned;
+        team_run(team, search, work, left < TSIM_PLAN_ROUND ? left : TSIM_PLAN_ROUND);
         tell_interrupt(search, report, context);
     }
-    result->is_interrupted |= search->is_interrupted; /* the caller has more to search */
-    for (size_t i = 0; i < result->n_own; i++) {
-        struct tsim_plan *plan = &search->own[i];
-        plan->is_left_out |= search->own_status[i] == TSIM_ERR_STOPPED;
-        result->is_interrupted |= search->own_status[i] == TSIM_ERR_STOPPED;
-        if (!plan->is_left_out && search->own_status[i] != TSIM_OK) /* runs once more, to report the reason */
-            return run_again(arena, search, search->own_items[i]->position, plan, diags);
+}
+
+/* Runs the best plans of the candidates that were chosen in full, interrupted or not. */
+static enum tsim_status complete_chosen(struct tsim_arena *arena, struct search *search, struct team *team,
+                                        tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
+                                        struct tsim_diags *diags) {
+    bool heeds = search->heeds;
+    search->heeds = false;
+    atomic_store(&search->ends_ms, 0);
+    search->n_owned = 0;
+    for (size_t c = 0; c < search->options->space->n_candidates; c++) {
+        if (search->is_chosen[c] && search->known.own[c].fate == FATE_SIMULATED)
+            search->owned[search->n_owned++] = c;
+        else if (search->is_chosen[c])
+            search->own[c].candidate = NULL;
+    }
+    work_on_owned(search, team, complete_own, report, context);
+    search->heeds = heeds;
+    for (size_t i = 0; i < search->n_owned; i++) {
+        size_t c = search->owned[i];
+        struct tsim_plan *plan = &search->own[c];
+        plan->is_left_out = search->own_status[c] == TSIM_ERR_STOPPED;
+        result->is_interrupted |= plan->is_left_out;                /* the caller has more to search */
+        if (!plan->is_left_out && search->own_status[c] != TSIM_OK) /* runs once more, to report the reason */
+            return run_again(arena, search, search->known.own[c].position, plan, diags);
         if (plan->is_left_out)
             continue;
         plan->set_json = tsim_arena_strdup(arena, plan->set_json);
         plan->unknown = plan->unknown ? tsim_arena_strdup(arena, plan->unknown) : NULL;
         plan->lacking = plan->lacking ? tsim_arena_strdup(arena, plan->lacking) : NULL;
     }
+    return TSIM_OK;
+}
+
+/* ---- bounds of candidates ---- */
+
+/* The interval around a prediction depends on what the model is split by, in any of these ways. */
+enum { N_SPLITS = 32 };
+
+static size_t splits_of(const struct tsim_plan_choice *choice) {
+    const int64_t *v = choice->value;
+    return (size_t)(v[TSIM_PLAN_ZERO] == 3) | (size_t)(v[TSIM_PLAN_TENSOR] > 1) << 1 |
+           (size_t)(v[TSIM_PLAN_PIPELINE] > 1) << 2 | (size_t)(v[TSIM_PLAN_CONTEXT] > 1) << 3 |
+           (size_t)(v[TSIM_PLAN_EXPERT] > 1) << 4;
+}
+
+/* Lowers a candidate's bound to that of the plans whose first is the item. */
+static void lower_bound(struct search *search, struct worker *worker, const struct item *item, struct tsim_plan *own) {
+    struct tsim_arena *arena = &worker->scratch;
+    const struct tsim_plan_candidate *candidate;
+    const struct tsim_scenario *scenario = balanced_plan(search, arena, item, &candidate);
+    struct tsim_prediction bound = {0};
+    const struct tsim_uncertainty *u = &bound.uncertainty;
+    struct tsim_outcome *outcome = &own->point.outcome;
+    tsim_train_bound(arena, scenario, place_of(search, worker, candidate, scenario)->memo, item->bound, &bound.result);
+    tsim_uncertainty_set(arena, &search->evidence, &bound);
+    tsim_outcome_of(&bound, outcome);
+    outcome->value[TSIM_OUTCOME_ELECTRICITY] *= 0; /* NAN stays: it is not known */
+    outcome->value[TSIM_OUTCOME_ENERGY_KWH] *= 0;
+    outcome->value[TSIM_OUTCOME_LOADED_POWER] *= 0;
+    own->candidate = candidate;
+    own->n_similar_runs = u->basis ? u->n_similar : -1;
+    own->n_own_runs = u->basis ? u->n_own : -1;
+    if (u->has_run) {
+        for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+            own->days_at.at[i] = fmin(own->days_at.at[i], u->days_at.at[i]);
+        own->days = (struct tsim_percentiles){.p10 = fmin(own->days.p10, u->days.p10),
+                                              .p50 = fmin(own->days.p50, u->days.p50),
+                                              .p90 = fmin(own->days.p90, u->days.p90)};
+        own->missed_frac = fmin(own->missed_frac, u->missed_frac);
+    }
+    tsim_arena_reset(arena);
+}
+
+/* Bounds a candidate by the plans that are open, in each way to split the model by the first of them. */
+static void bound_own(struct search *search, struct worker *worker, size_t piece) {
+    size_t c = search->owned[search->first_owned + piece];
+    const struct item *firsts[N_SPLITS] = {NULL};
+    struct tsim_plan *own = &search->own[c];
+    for (size_t i = search->first_items[c]; i < search->first_items[c + 1]; i++) {
+        const struct item *item = &search->items[i];
+        struct tsim_plan_choice choice;
+        if (item->fate != FATE_OPEN)
+            continue;
+        tsim_plan_choice_at(&search->options->space->candidates[c], item->position, &choice);
+        const struct item **first = &firsts[splits_of(&choice)];
+        *first = !*first || is_ahead(item, *first) ? item : *first;
+    }
+    *own = (struct tsim_plan){.knowledge = search->looks_for, .missed_frac = 1, .days = NOT_KNOWN};
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+        own->days_at.at[i] = (double)INFINITY;
+    for (size_t k = 0; k < N_SPLITS; k++)
+        if (firsts[k])
+            lower_bound(search, worker, firsts[k], own);
+}
+
+static void find_first_items(struct tsim_arena *arena, struct search *search) {
+    size_t n = search->options->space->n_candidates;
+    search->first_items = TSIM_NEW_ARRAY(arena, n + 1, size_t);
+    for (size_t i = 0; i < search->n_items; i++)
+        search->first_items[search->items[i].candidate + 1]++;
+    for (size_t c = 0; c < n; c++)
+        search->first_items[c + 1] += search->first_items[c];
+}
+
+/* Bounds the candidates that are chosen, as closely as has been looked. */
+static void bound_chosen(struct search *search, struct team *team, tsim_plan_report_fn report, void *context) {
+    search->n_owned = 0;
+    for (size_t c = 0; c < search->options->space->n_candidates; c++)
+        if (search->is_chosen[c])
+            search->owned[search->n_owned++] = c;
+    work_on_owned(search, team, bound_own, report, context);
+}
+
+/* Keeps those of the chosen candidates of which least is known, and says how closely they are looked at. */
+static void choose_least_known(struct search *search) {
+    size_t n = search->options->space->n_candidates;
+    search->looks_for = TSIM_PLAN_SIMULATED;
+    for (size_t c = 0; c < n; c++)
+        if (search->is_chosen[c] && search->own[c].knowledge == TSIM_PLAN_LOOSE_BOUND)
+            search->looks_for = TSIM_PLAN_BOUND;
+    for (size_t c = 0; c < n && search->looks_for == TSIM_PLAN_BOUND; c++)
+        search->is_chosen[c] &= search->own[c].knowledge == TSIM_PLAN_LOOSE_BOUND;
+}
+
+static void choose_all(struct search *search) {
+    for (size_t c = 0; c < search->options->space->n_candidates; c++)
+        search->is_chosen[c] = true;
+}
+
+static bool choose_again(struct search *search) {
+    memset(search->is_chosen, 0, search->options->space->n_candidates * sizeof *search->is_chosen);
+    if (search->is_interrupted ||
+        !search->options->choose(search->options->choose_context, search->own, search->is_chosen))
+        return false;
+    choose_least_known(search);
+    return true;
+}
+
+/* Finds the best plans of all candidates, or of those that the caller chooses by what is known of them: first by a
+ * bound, then by a closer one, then by simulations. */
+static enum tsim_status search_candidates(struct tsim_arena *arena, struct search *search, struct team *team,
+                                          tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
+                                          struct tsim_diags *diags) {
+    size_t n = search->options->space->n_candidates;
+    search->own = TSIM_NEW_ARRAY(arena, n, struct tsim_plan);
+    search->own_status = TSIM_NEW_ARRAY(arena, n, enum tsim_status);
+    search->owned = TSIM_NEW_ARRAY(arena, n, size_t);
+    search->is_chosen = TSIM_NEW_ARRAY(arena, n, bool);
+    TSIM_TRY(tsim_evidence_read(arena, &search->evidence, diags));
+    choose_all(search);
+    if (search->options->choose) {
+        find_first_items(arena, search);
+        search->looks_for = TSIM_PLAN_LOOSE_BOUND;
+        bound_chosen(search, team, report, context);
+        while (choose_again(search)) {
+            simulate_all(search, team, report, context, result);
+            if (search->looks_for == TSIM_PLAN_BOUND)
+                bound_chosen(search, team, report, context);
+            else
+                TSIM_TRY(complete_chosen(arena, search, team, report, context, result, diags));
+        }
+        choose_all(search);
+    }
+    if (!search->options->choose || (search->is_interrupted && result->n_admitted == 0)) {
+        search->looks_for = TSIM_PLAN_SIMULATED;
+        simulate_all(search, team, report, context, result);
+        refine(search, team, report, context, result);
+        TSIM_TRY(complete_chosen(arena, search, team, report, context, result, diags));
+    }
+    for (size_t c = 0; c < n; c++)
+        if (search->own[c].candidate)
+            search->own[result->n_own++] = search->own[c];
     result->own = search->own;
     return TSIM_OK;
 }
@@ -1335,14 +1469,11 @@ static enum tsim_status complete_plans(struct tsim_arena *arena, struct search *
 }
 
 /* Runs what was found in full. It is shown, interrupted or not. */
-static enum tsim_status complete_all(struct tsim_arena *arena, struct search *search, struct team *team,
-                                     tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
-                                     struct tsim_diags *diags) {
+static enum tsim_status complete_all(struct tsim_arena *arena, struct search *search, tsim_plan_report_fn report,
+                                     void *context, struct tsim_plan_result *result, struct tsim_diags *diags) {
     search->heeds = false;
     atomic_store(&search->ends_ms, 0);
     TSIM_TRY(tsim_evidence_read(arena, &search->evidence, diags));
-    if (search->options->is_for_candidates)
-        return complete_candidates(arena, search, team, report, context, result, diags);
     tsim_stop_set(stops, search);
     enum tsim_status status = complete_plans(arena, search, result, diags);
     tsim_stop_set(NULL, NULL);
@@ -1368,12 +1499,18 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
     search.heeds = options->heeds_interrupt;
     if (search.heeds)
         tsim_interrupts_block(&before);
+    enum tsim_status status = TSIM_OK;
     bound_all(&search, team, report, context);
-    simulate_all(&search, team, report, context, result);
-    refine(&search, team, report, context, result);
+    if (options->is_for_candidates) {
+        status = search_candidates(arena, &search, team, report, context, result, diags);
+    } else {
+        simulate_all(&search, team, report, context, result);
+        refine(&search, team, report, context, result);
+    }
     count(&search, result);
     find_gaps(arena, &search, team, result);
-    enum tsim_status status = complete_all(arena, &search, team, report, context, result, diags);
+    if (status == TSIM_OK && !options->is_for_candidates)
+        status = complete_all(arena, &search, report, context, result, diags);
     if (options->heeds_interrupt && !search.is_interrupted)
         tsim_interrupts_restore(&before);
     team_release(team);

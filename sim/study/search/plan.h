@@ -37,10 +37,11 @@ struct tsim_plan_search {
      * whatever the error of their memory is (results/verdict.h); a plan that may not fit counts as too large. There is
      * then no front, only `own` has campaigns, and the five best are not completed. */
     bool is_for_candidates;
-    /* With it: returns whether a candidate's best plan is worth a run with its failures, given one without them. NULL:
-     * each is. Threads call it. */
-    bool (*is_worth)(const void *context, const struct tsim_plan *without_failures);
-    const void *worth_context;
+    /* With it: chooses candidates to look at more closely, given what is known of each: `own` has one for each, without
+     * a `candidate` if it has no plan. Returns whether it chose any that is not simulated yet; the search asks again
+     * when those are known better, until none is chosen. NULL: all are simulated. */
+    bool (*choose)(void *context, const struct tsim_plan *own, bool *is_chosen);
+    void *choose_context;
     /* SIGINT and SIGTERM end it, and simulations under way, with what was found; they stay blocked if one came. */
     bool heeds_interrupt;
 };
@@ -51,7 +52,12 @@ struct tsim_plan_price {
     double time_s, cost_usd, energy_j;
 };
 
+/* A bound of a candidate stands for its plans: none of them has a case of its days that is shorter, nor costs less for
+ * each day, nor needs less energy (which it takes to be none). */
+enum tsim_plan_knowledge { TSIM_PLAN_SIMULATED, TSIM_PLAN_BOUND, TSIM_PLAN_LOOSE_BOUND };
+
 struct tsim_plan {
+    enum tsim_plan_knowledge knowledge;
     struct tsim_point point; /* position: that in the space */
     struct tsim_plan_price price;
     const struct tsim_plan_candidate *candidate;
@@ -61,7 +67,7 @@ struct tsim_plan {
     struct tsim_distribution days_at;       /* set if `days` are known */
     double missed_frac;                     /* part of them, the longest, that ends without the loss that is the goal */
     bool may_not_fit;                       /* by tsim_may_not_fit (results/verdict.h) */
-    bool is_left_out;                       /* is_worth returned false, so nothing else is known of it */
+    bool is_left_out;                       /* its run was stopped, so nothing else is known of it */
     int32_t n_similar_runs,
         n_own_runs;      /* measured runs like it; on its accelerator (study/judge/uncertainty.h). -1: not known */
     const char *lacking; /* with any software: what the job's own cannot run; NULL: nothing */
@@ -96,7 +102,8 @@ struct tsim_plan_result {
     bool has_safe;
     const struct tsim_plan *front; /* by time: admitted plans that no other plan beats in time, cost and energy */
     size_t n_front;
-    const struct tsim_plan *own; /* the best plan of each candidate that has one, in the candidates' order */
+    /* The best plan of each candidate that has one, in the candidates' order, or a bound if none was simulated. */
+    const struct tsim_plan *own;
     size_t n_own;
     const struct tsim_plan_gap *gaps; /* the candidates that have none, in their order */
     size_t n_gaps;
