@@ -317,7 +317,7 @@ START_TEST(random_hosts) {
     }
     print_apart(&all, "hosts");
     ck_assert_double_le(all.sum / all.n, 0.0005);
-    ck_assert_int_gt(n_alone, n_cases / 300);
+    ck_assert_int_ge(n_alone, n_cases / 400); /* a plan in a hundred or so: few cases may have none */
     ck_assert_int_gt(n_waiting, n_cases / 10);
     tsim_arena_release(&arena);
 }
