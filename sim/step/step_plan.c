@@ -48,7 +48,7 @@ struct share {
     double dense, expert;
     double trained; /* of a frozen model: the adapters, which alone are reduced; else all */
     bool is_quantized;
-    double n_pieces;                       /* 0 means 1; messages of the simulated network are joined all the same */
+    double n_pieces;                       /* 0 means 1; message by message they are one, after the others' latencies */
     double n_matrices, n_vectors, n_parts; /* of the whole chunk, of which this is one of n_parts parts */
 };
 
@@ -243,6 +243,14 @@ static void add_part(struct tsim_data_collective *collective, struct tsim_collec
     add_collective(&collective->cost, cost);
 }
 
+/* Adds a part that goes in pieces, one after another. Message by message it is one collective; the latencies of the
+ * pieces after the first are kept beside it. */
+static void add_part_in_pieces(struct tsim_data_collective *collective, struct tsim_collective_part part,
+                               double n_pieces, const struct tsim_collective_cost *cost) {
+    add_part(collective, part, cost);
+    collective->later_s[collective->n_parts - 1] = cost->latency_s * (1 - 1 / fmax(n_pieces, 1));
+}
+
 /* Adds a compressed reduction. Ranks compress before they send, and make sums after they have received; the first
  * collective takes the time of both. */
 static void add_compressed_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
@@ -292,15 +300,16 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     enum tsim_collective_op op = is_whole ? TSIM_ALL_REDUCE : TSIM_REDUCE_SCATTER;
     begin_group(reduce);
     collectives(plan, op, bytes, is_whole ? data : shard, n_pieces, &cost);
-    add_part(
+    add_part_in_pieces(
         reduce,
         (struct tsim_collective_part){op, bytes, is_whole && !is_local ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert},
-        &cost);
+        n_pieces, &cost);
     if (!is_whole && shard.n_ranks < data.n_ranks) {
         collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
-        add_part(reduce,
-                 (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert},
-                 &cost);
+        add_part_in_pieces(
+            reduce,
+            (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert},
+            n_pieces, &cost);
     }
     take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
 }
@@ -379,7 +388,8 @@ static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data
         broadcasts(plan, bytes, group, share, &cost);
     else
         collectives(plan, op, bytes, group, share.n_pieces, &cost);
-    add_part(gather, (struct tsim_collective_part){op, bytes, TSIM_AMONG_SHARDS, is_expert}, &cost);
+    add_part_in_pieces(gather, (struct tsim_collective_part){op, bytes, TSIM_AMONG_SHARDS, is_expert},
+                       is_broadcast ? 1 : share.n_pieces, &cost);
     take_shares(plan, &gather->groups[gather->n_groups - 1]);
 }
 

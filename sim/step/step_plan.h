@@ -32,6 +32,7 @@ struct tsim_data_collective {
     struct tsim_group_collective groups[TSIM_MAX_GROUPS];
     int32_t n_groups;
     struct tsim_collective_part parts[TSIM_MAX_PARTS]; /* one for each group, in their order */
+    double later_s[TSIM_MAX_PARTS];                    /* by part: latencies of its pieces, but of the first */
     int32_t n_parts;
     unsigned axes;   /* of its group; 0: the data-parallel axes */
     double kernel_s; /* of kernels before it, which convert and divide gradients */

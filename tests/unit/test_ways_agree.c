@@ -67,6 +67,17 @@ START_TEST(replicas_on_one_node) {
 }
 END_TEST
 
+/* Gradients that go tensor by tensor have a latency each, also message by message: a third of what is exposed. */
+START_TEST(pieces_have_their_latencies) {
+    check_same("cluster: {node: trn1-32xlarge, nodes: 2, fabric: omnipath-100}",
+               "model: bert-large\n"
+               "training: {global_batch_size: 128, micro_batch_size: 2, precision: fp32}\n"
+               "software: {extends: nanotron-2025}\n"
+               "parallelism: {zero: 1, overlap: {gradients: false}}",
+               "network: fluid", "network: steps", 0.03);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *made = suite_create("ways agree");
     TCase *tests = tcase_create("drawn");
@@ -75,6 +86,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, passes_over_a_slow_nic);
     tcase_add_test(tests, replicas_that_meet_gradients_of_other_stages);
     tcase_add_test(tests, replicas_on_one_node);
+    tcase_add_test(tests, pieces_have_their_latencies);
     suite_add_tcase(made, tests);
     return made;
 }

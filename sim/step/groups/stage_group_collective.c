@@ -88,6 +88,7 @@ static void open_part(struct tsim_stage_group *group, int32_t part, const struct
     int32_t now = (int32_t)(e->n_uses % 2);
     if (e->n_lanes[part] == 0)
         return;
+    task->latency += tsim_engine_ticks(group->engine, collective->later_s[part]);
     tsim_engine_rearm(group->engine, e->done[part], e->n_lanes[part]);
     tsim_engine_rearm(group->engine, e->go[part] + 1 - now, 1);
     lower(task, e->go[part] + now);
