@@ -110,7 +110,7 @@ static const char *const ARGUMENTS[] = {"per_device_train_batch_size",
 static const struct tsim_command_kind COMMAND = {ARGUMENTS, "Hugging Face's Trainer",
                                                  "torchrun ... train.py --model_name_or_path ID "
                                                  "--per_device_train_batch_size 4 ...",
-                                                 false};
+                                                 false, NULL};
 
 /* Tells whether the last setting of one of the keys is there and switched on. */
 static const struct tsim_setting *switched_on(struct tsim_recipe *r, const char *const *keys) {

@@ -317,8 +317,13 @@ static enum tsim_status read_command(struct tsim_recipe *r) {
                                             "model_name_or_path",
                                             "cutoff_len",
                                             NULL};
+    static const char *const VARIABLES[][2] = {
+        {"NNODES", "nnodes"}, {"NPROC_PER_NODE", "nproc_per_node"}, {NULL, NULL}};
     static const struct tsim_command_kind COMMAND = {
-        ARGUMENTS, "LLaMA-Factory", "llamafactory-cli train --stage sft --model_name_or_path ID ...", false};
+        .telling = ARGUMENTS,
+        .of = "LLaMA-Factory",
+        .line = "llamafactory-cli train --stage sft --model_name_or_path ID ...",
+        .variables = VARIABLES};
     TSIM_TRY(tsim_recipe_check_size(r));
     TSIM_TRY(tsim_command_read(r, &COMMAND));
     tsim_hf_script_world(r);

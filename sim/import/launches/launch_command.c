@@ -1,6 +1,7 @@
 #include "import/launches/launch_command.h"
 
 #include "base/among.h"
+#include "config/text/document.h"
 #include "import/launches/shell.h"
 
 #include <ctype.h>
@@ -400,6 +401,52 @@ static const char *const *environment_of(const struct reading *g, size_t *n) {
     return all;
 }
 
+/* Reads the configuration that a command names, if it stands beside the script or the script writes it. */
+static bool read_config(struct reading *g, const struct tsim_shell_script *script) {
+    const struct tsim_value *root;
+    for (size_t i = 0; i < script->n_commands; i++)
+        for (size_t k = 1; k < script->commands[i].n_words; k++) {
+            const char *path = script->commands[i].words[k].text, *text = NULL, *dot = strrchr(path, '.');
+            size_t size = 0;
+            if (!dot || !TSIM_IS_ONE_OF(dot, ".yaml", ".yml") || strcmp(script->commands[i].words[0].text, "cat") == 0)
+                continue;
+            for (size_t j = 0; j < script->n_files; j++)
+                text = strcmp(script->files[j].name, path) == 0 ? script->files[j].text : text;
+            if (text)
+                size = strlen(text);
+            else
+                text = read_beside(g, g->r->arena, path, &size);
+            if (!text || tsim_document_parse_wide(g->r->arena, path, text, size, &root, g->r->diags) != TSIM_OK ||
+                root->kind != TSIM_VALUE_MAPPING)
+                continue;
+            for (const char *const *key = g->kind->telling; *key; key++)
+                if (tsim_value_find(root, *key)) {
+                    tsim_recipe_each(g->r, root, tsim_recipe_add_leaf, g->r);
+                    return true;
+                }
+        }
+    return false;
+}
+
+/* Adds what the environment says to the program, where no argument does. */
+static void add_environment(struct reading *g) {
+    for (const char *const(*v)[2] = g->kind->variables; v && (*v)[0]; v++)
+        for (size_t i = 0; i < g->script.n_values && !tsim_recipe_find(g->r, (*v)[1]); i++) {
+            const struct tsim_shell_word *word = &g->script.values[i].word;
+            if (strcmp(g->script.values[i].name, (*v)[0]) != 0)
+                continue;
+            if (*word->text)
+                tsim_recipe_add(g->r, (*v)[0], (*v)[1], value_at(g, word->start, word->text));
+            else {
+                const char *lost = lost_from(g, (*v)[0], strlen((*v)[0]));
+                tsim_value_warning(g->r->diags, value_at(g, word->start, ""), (*v)[0],
+                                   "has no value%s%.60s%s; tsim takes what the program takes without it",
+                                   lost ? ", because " : "", lost ? lost : "",
+                                   lost ? " is empty (--env gives it)" : "");
+            }
+        }
+}
+
 static enum tsim_status read_shell(struct reading *g) {
     struct tsim_shell_script *script = &g->script;
     size_t offset = 0;
@@ -416,11 +463,12 @@ static enum tsim_status read_shell(struct reading *g) {
         tsim_value_error(g->r->diags, status, value_at(g, (uint32_t)offset, ""), "", "%s", message);
         return status;
     }
-    if (!read_script(g, script)) {
+    if (!read_script(g, script) && !read_config(g, script)) {
         tsim_diag_hint(tsim_recipe_error(g->r, NULL, "no command with arguments of %s in it", g->kind->of),
                        "a launch script, or a line like '%s'", g->kind->line);
         return TSIM_ERR_INFEASIBLE;
     }
+    add_environment(g);
     if (script->undecided)
         tsim_value_warning(g->r->diags, &g->r->at_top, "",
                            "the condition '%.160s' cannot be decided here: taken as false", script->undecided);

@@ -14,6 +14,8 @@ struct tsim_command_kind {
     const char *const *telling; /* keys of the arguments by which the program is known, then NULL */
     const char *of, *line;      /* the program's name, and a command that has the arguments, for messages */
     bool has_pairs;             /* arguments are words KEY=VALUE behind the program; the .yml among them is "config" */
+    /* Variables of the environment that the program reads, and their keys, then NULL; NULL: it reads none. */
+    const char *const (*variables)[2];
 };
 
 /* Adds the settings of the command. A script that cannot be read, or without such a command, is wrong. */

@@ -795,7 +795,7 @@ static enum tsim_status read_command(struct tsim_recipe *r) {
         "per_device_batch_size", "base_output_directory", "model_name",           "run_name", "steps",
         "max_target_length",     "remat_policy",          "ici_fsdp_parallelism", NULL};
     static const struct tsim_command_kind COMMAND = {
-        ARGUMENTS, "MaxText", "python3 -m MaxText.train MaxText/configs/base.yml model_name=llama3-8b ...", true};
+        ARGUMENTS, "MaxText", "python3 -m MaxText.train MaxText/configs/base.yml model_name=llama3-8b ...", true, NULL};
     static const char *const OLD[][2] = {{"base_num_heads", "base_num_query_heads"},
                                          {"base_num_heads", "base_num_kv_heads"},
                                          {"scale", "global_parameter_scale"}}; /* of 2023 */

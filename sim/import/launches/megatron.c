@@ -31,7 +31,7 @@ static const char *const ARGUMENTS[] = {"num_layers",
                                         "pipeline_model_parallel_size",
                                         NULL};
 static const struct tsim_command_kind COMMAND = {ARGUMENTS, "Megatron-LM",
-                                                 "torchrun ... pretrain_gpt.py --num-layers 32 ...", false};
+                                                 "torchrun ... pretrain_gpt.py --num-layers 32 ...", false, NULL};
 
 /* ---- YAML ---- */
 

@@ -398,8 +398,8 @@ static enum tsim_status shell_job(struct reading *g, const struct tsim_value **r
                                           "factory",
                                           NULL};
     static const struct tsim_command_kind COMMAND = {
-        TELLING, "NeMo", "python megatron_gpt_pretraining.py trainer.num_nodes=2 model.global_batch_size=512 ...",
-        true};
+        TELLING, "NeMo", "python megatron_gpt_pretraining.py trainer.num_nodes=2 model.global_batch_size=512 ...", true,
+        NULL};
     static const char *const STAGES[] = {"training", "peft", "fine_tuning"};
     struct tsim_recipe words;
     const char *stage = "", *config = NULL;

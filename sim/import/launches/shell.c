@@ -72,6 +72,9 @@ struct reader {
     bool skips_next; /* the command behind `test &&` or `||` */
     const struct tsim_shell_outside *outside;
     const char *undecided, *unread;
+    const char *target;            /* the file into which this line's output goes; NULL: none */
+    struct tsim_shell_file *files; /* heap */
+    size_t n_files, files_capacity;
 };
 
 static void read_item(struct reader *r);
@@ -942,6 +945,10 @@ static void use_heredoc(struct reader *r, const struct heredoc *h, const struct 
         if (strcmp(command->words[0].text, "read") == 0 && command->n_words > 1)
             tsim_shell_set(&r->s, command->words[command->n_words - 1].text, kept(r->s.arena, word, 1), 1);
     }
+    if (r->target) {
+        r->files = tsim_heap_grow(r->files, &r->files_capacity, r->n_files + 1, sizeof *r->files);
+        r->files[r->n_files++] = (struct tsim_shell_file){r->target, word->text};
+    }
     if (is_script)
         read_inner(r, word->text, strlen(word->text), word->at);
 }
@@ -957,6 +964,7 @@ static void read_heredocs(struct reader *r) {
         if (is_active(r) && r->s.status == TSIM_OK)
             use_heredoc(r, &heredocs[i], &word);
     }
+    r->target = NULL;
 }
 
 static void read_redirection(struct reader *r) {
@@ -966,11 +974,13 @@ static void read_redirection(struct reader *r) {
         read_heredoc_name(r);
         return;
     }
+    const bool writes = s->text[s->pos] == '>';
     while (s->pos < s->size && strchr("<>&|", s->text[s->pos]) && s->text[s->pos])
         s->pos++;
     while (s->pos < s->size && (s->text[s->pos] == ' ' || s->text[s->pos] == '\t'))
         s->pos++;
     tsim_shell_read_word(s, &f);
+    r->target = writes && f.n_words > 0 ? f.words[0].text : r->target;
     tsim_shell_release_fields(&f);
 }
 
@@ -1114,6 +1124,7 @@ static void release(struct reader *r) {
     tsim_heap_free(r->slurm.words);
     tsim_heap_free(r->before.words);
     tsim_heap_free(r->commands);
+    tsim_heap_free(r->files);
     tsim_heap_free(r->s.variables);
 }
 
@@ -1123,6 +1134,21 @@ static void keep_lost(struct reader *r, struct tsim_shell_script *script) {
     for (size_t i = 0; i < r->s.n_variables; i++)
         if (r->s.variables[i].lost)
             lost[script->n_lost++] = (struct tsim_shell_lost){r->s.variables[i].name, r->s.variables[i].lost};
+}
+
+static void keep_values(struct reader *r, struct tsim_shell_script *script) {
+    struct tsim_shell_value *values = TSIM_NEW_ARRAY(r->s.arena, r->s.n_variables, struct tsim_shell_value);
+    struct tsim_shell_file *files = TSIM_NEW_ARRAY(r->s.arena, r->n_files, struct tsim_shell_file);
+    for (size_t i = 0; i < r->s.n_variables; i++) {
+        const struct tsim_shell_variable *v = &r->s.variables[i];
+        values[i] = (struct tsim_shell_value){v->name, v->n_words > 0 ? v->words[0] : token(r, "")};
+    }
+    for (size_t i = 0; i < r->n_files; i++)
+        files[i] = r->files[i];
+    script->values = values;
+    script->n_values = r->s.n_variables;
+    script->files = files;
+    script->n_files = r->n_files;
 }
 
 /* Words from outside have no place in the script. */
@@ -1165,6 +1191,7 @@ static void keep(struct reader *r, struct tsim_shell_script *script) {
                                          .undecided = r->undecided,
                                          .unread = r->unread};
     keep_lost(r, script);
+    keep_values(r, script);
 }
 
 enum tsim_status tsim_shell_read(struct tsim_arena *arena, const char *text, size_t size,

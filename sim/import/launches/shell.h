@@ -35,6 +35,17 @@ struct tsim_shell_lost {
     const char *name, *from;
 };
 
+/* A variable and its first word; "" if it is empty. */
+struct tsim_shell_value {
+    const char *name;
+    struct tsim_shell_word word;
+};
+
+/* A file that the script writes. */
+struct tsim_shell_file {
+    const char *name, *text;
+};
+
 /* The caller's part, which the script does not contain: its arguments, its environment and the files beside
  * it. */
 struct tsim_shell_outside {
@@ -57,6 +68,10 @@ struct tsim_shell_script {
     const char *unread;    /* NULL, or the file that `source` names and that is not beside the script */
     const struct tsim_shell_lost *lost;
     size_t n_lost;
+    const struct tsim_shell_value *values; /* of all variables, as the script ends */
+    size_t n_values;
+    const struct tsim_shell_file *files; /* that it writes by here-documents */
+    size_t n_files;
 };
 
 /* Reads a script. `text` must stay valid; `outside` may be NULL. Returns TSIM_ERR_SYNTAX (a quote or a list that does
