@@ -4,6 +4,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A family of towers has its own names for sizes, and parts of them are always the same. A name is one key of
+ * vision_config or several, of which the first that exists counts; a size without a default must be there. */
+struct tower_family {
+    const char *types; /* model_type of the whole */
+    struct {
+        const char *name;
+        int64_t otherwise;
+    } layers, hidden, heads, ffn;
+    const char *merge; /* patches on the side of a square: a key of vision_config or of the whole; NULL: see `fixed` */
+    bool is_any_size;  /* images are, and one of a side stands for them */
+    struct tsim_tower fixed;
+    void (*finish)(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *tower);
+};
+
+static int64_t size_of(struct tsim_hf_reading *vision, const char *names, int64_t otherwise) {
+    const char *key = tsim_hf_key(vision, names);
+    return otherwise > 0 ? tsim_hf_number(vision, key, 1, 10000000, otherwise)
+                         : tsim_hf_required(vision, key, 10000000);
+}
+
+static void read_sizes(const struct tower_family *f, struct tsim_hf_reading *whole, struct tsim_hf_reading *vision,
+                       struct tsim_tower *t) {
+    *t = f->fixed;
+    if (f->layers.name)
+        t->layers = size_of(vision, f->layers.name, f->layers.otherwise);
+    if (f->hidden.name)
+        t->hidden = size_of(vision, f->hidden.name, f->hidden.otherwise);
+    if (f->heads.name)
+        t->heads = size_of(vision, f->heads.name, f->heads.otherwise);
+    if (f->ffn.name)
+        t->ffn_hidden = size_of(vision, f->ffn.name, f->ffn.otherwise);
+    if (f->merge)
+        t->merge = tsim_hf_number(tsim_hf_find(vision, f->merge) ? vision : whole, f->merge, 1, 1000, 2);
+}
+
 /* Returns the side of a square, which is written as one number or as two that are equal. */
 static int64_t square_side(struct tsim_hf_reading *vision, const char *key) {
     const struct tsim_value *value = tsim_hf_find(vision, key);
@@ -21,11 +56,6 @@ static int64_t square_side(struct tsim_hf_reading *vision, const char *key) {
 /* Reads CLIP's tower: a class token, learned positions, a norm before the first layer, and two products as wide as the
  * text. */
 static void read_clip(struct tsim_hf_reading *vision, struct tsim_tower *t) {
-    t->layers = tsim_hf_required(vision, "num_hidden_layers", 100000);
-    t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
-    t->heads = tsim_hf_required(vision, "num_attention_heads", 1000000);
-    t->ffn_hidden = tsim_hf_required(vision, "intermediate_size", 10000000);
-    t->bias = t->positions = true;
     int64_t patch = square_side(vision, "patch_size"), size = square_side(vision, "image_size");
     t->image = (struct tsim_image){.size = patch > 0 ? size / patch * patch : size, /* what patches leave is not read */
                                    .patch = patch,
@@ -55,23 +85,23 @@ static void read_windows(struct tsim_hf_reading *vision, struct tsim_tower *t) {
     t->full_every = every;
 }
 
-static void read_qwen(struct tsim_hf_reading *vision, const struct tsim_model *text, struct tsim_tower *t) {
-    t->layers = tsim_hf_required(vision, "depth", 100000);
-    t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
-    t->heads = tsim_hf_required(vision, "num_heads", 1000000);
-    t->ffn_hidden = tsim_hf_required(vision, "intermediate_size", 10000000);
-    t->gated_mlp = t->bias = true;
-    t->norm = TSIM_NORM_RMSNORM;
-    t->merge = tsim_hf_number(vision, "spatial_merge_size", 1, 1000, 2);
+/* Returns an image of patches of several frames, so many a side, which stands for those of any size. */
+static struct tsim_image patches_of_frames(struct tsim_hf_reading *vision, int64_t side) {
     int64_t patch = tsim_hf_required(vision, "patch_size", 1000000);
-    t->image = (struct tsim_image){.size = 32 * patch,
-                                   .patch = patch,
-                                   .channels = tsim_hf_number(vision, "in_chans", 1, 1000, 3) *
-                                               tsim_hf_number(vision, "temporal_patch_size", 1, 1000, 2),
-                                   .patches_alone = true,
-                                   .unbiased = true};
+    const char *channels = tsim_hf_key(vision, "in_chans|in_channels");
+    return (struct tsim_image){.size = side * patch,
+                               .patch = patch,
+                               .channels = tsim_hf_number(vision, channels, 1, 1000, 3) *
+                                           tsim_hf_number(vision, "temporal_patch_size", 1, 1000, 2),
+                               .patches_alone = true,
+                               .unbiased = true};
+}
+
+static void finish_qwen2_5_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+    int64_t text = whole->model.hidden;
+    t->image = patches_of_frames(vision, 32);
     t->inner = t->merge * t->merge * t->hidden;
-    if (tsim_hf_number(vision, "out_hidden_size", 1, 10000000, text->hidden) != text->hidden)
+    if (tsim_hf_number(vision, "out_hidden_size", 1, 10000000, text) != text)
         tsim_hf_refuse(vision, "out_hidden_size", "not the width of the text's layers");
     read_windows(vision, t);
 }
@@ -96,7 +126,7 @@ static int64_t root_of(int64_t square) {
 }
 
 /* Gemma 3 takes the mean of each square of patches, a norm, and a product without a bias. */
-static void read_gemma3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_gemma3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     read_siglip(vision, t);
     int64_t side = t->image.patch > 0 ? t->image.size / t->image.patch : 0,
             out = root_of(tsim_hf_number(whole, "mm_tokens_per_image", 1, 1000000, 256));
@@ -108,21 +138,21 @@ static void read_gemma3(struct tsim_hf_reading *whole, struct tsim_hf_reading *v
     t->other_parameters = t->hidden;
 }
 
-static void read_paligemma(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_paligemma(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     (void)whole;
     read_siglip(vision, t);
     t->products = 1;
 }
 
 /* Idefics 3 takes the values of a square side by side, and a product without a bias. */
-static void read_idefics3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_idefics3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     read_siglip(vision, t);
     t->merge = tsim_hf_number(whole, "scale_factor", 1, 1000, 2);
     t->products = 1;
     t->unbiased_projector = true;
 }
 
-static void read_llava(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_llava(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     (void)whole;
     if (tsim_value_is_text(tsim_hf_find(vision, "model_type"), "clip_vision_model"))
         read_clip(vision, t);
@@ -142,7 +172,7 @@ static int64_t squares_of(struct tsim_hf_reading *r, const char *key) {
 
 /* Llama 4 has a norm before the first layer. Squares go through two products of the tower and one of the projector, all
  * without biases. */
-static void read_llama4(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_llama4(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     (void)whole;
     read_clip(vision, t);
     t->merge = squares_of(vision, "pixel_shuffle_ratio");
@@ -154,7 +184,7 @@ static void read_llama4(struct tsim_hf_reading *whole, struct tsim_hf_reading *v
 
 /* InternViT has no last norm, but a scale for each block's result and, in its largest version, norms of queries and
  * keys over all heads. The projector begins with a norm of the squares. */
-static void read_internvl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_internvl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     const struct tsim_value *norm = tsim_hf_find(vision, "norm_type");
     bool is_rms = norm && tsim_value_is_text(norm, "rms_norm"),
          has_head_norms = tsim_hf_flag(vision, "qk_normalization", tsim_hf_flag(vision, "use_qk_norm", false)),
@@ -172,63 +202,34 @@ static void read_internvl(struct tsim_hf_reading *whole, struct tsim_hf_reading 
 
 /* MoonViT reads patches and a square table of positions; a norm and two products of the squares follow. Kimi K2.5's has
  * a table of frames beside it, which is not trained, and the mean of up to four frames (vLLM, kimi_k25_vit.py). */
-static void read_kimi(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_kimi(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     const struct tsim_value *projector = tsim_hf_find(vision, "mm_projector_type");
     (void)whole;
-    t->layers = tsim_hf_required(vision, tsim_hf_key(vision, "num_hidden_layers|vt_num_hidden_layers"), 100000);
-    t->hidden = tsim_hf_required(vision, tsim_hf_key(vision, "hidden_size|vt_hidden_size"), 10000000);
-    t->heads = tsim_hf_required(vision, tsim_hf_key(vision, "num_attention_heads|vt_num_attention_heads"), 1000000);
-    t->ffn_hidden = tsim_hf_required(vision, tsim_hf_key(vision, "intermediate_size|vt_intermediate_size"), 10000000);
-    t->bias = t->positions = true;
     int64_t patch = tsim_hf_required(vision, "patch_size", 1000000),
             side = tsim_hf_number(vision, "init_pos_emb_height", 1, 100000, 64);
     if (tsim_hf_number(vision, "init_pos_emb_width", 1, 100000, side) != side)
         tsim_hf_refuse(vision, "init_pos_emb_width", "not as init_pos_emb_height: images here are squares");
     t->image = (struct tsim_image){.size = side * patch, .patch = patch, .patches_alone = true};
-    t->merge = 2;
     t->inner = t->merge * t->merge * t->hidden;
     t->other_parameters = 2 * t->hidden;
     if (projector && !tsim_value_is_text(projector, "patchmerger"))
         tsim_hf_refuse(vision, "mm_projector_type", "not patchmerger, a norm and two products of the squares");
 }
 
-/* Returns an image of patches of several frames, so many a side, which stands for those of any size. */
-static struct tsim_image patches_of_frames(struct tsim_hf_reading *vision, int64_t side) {
-    int64_t patch = tsim_hf_required(vision, "patch_size", 1000000);
-    const char *channels = tsim_hf_key(vision, "in_chans|in_channels");
-    return (struct tsim_image){.size = side * patch,
-                               .patch = patch,
-                               .channels = tsim_hf_number(vision, channels, 1, 1000, 3) *
-                                           tsim_hf_number(vision, "temporal_patch_size", 1, 1000, 2),
-                               .patches_alone = true,
-                               .unbiased = true};
-}
-
-static void read_qwen2_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_qwen2_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     (void)whole;
-    t->layers = tsim_hf_number(vision, "depth", 1, 100000, 32);
-    t->hidden = tsim_hf_number(vision, "embed_dim", 1, 10000000, 1280);
-    t->heads = tsim_hf_number(vision, "num_heads", 1, 1000000, 16);
     t->ffn_hidden = tsim_hf_number(vision, "mlp_ratio", 1, 100, 4) * t->hidden;
-    t->bias = true;
-    t->merge = tsim_hf_number(vision, "spatial_merge_size", 1, 1000, 2);
     t->image = patches_of_frames(vision, 32);
     t->inner = t->merge * t->merge * t->hidden;
 }
 
 /* Qwen3-VL has learned positions, as many as a square image has patches, and projectors beside the last, each with a
  * norm of its squares. */
-static void read_qwen3_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_qwen3_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     const struct tsim_value *deep = tsim_hf_find(vision, "deepstack_visual_indexes");
     int64_t positions = tsim_hf_number(vision, "num_position_embeddings", 1, 100000000, 2304),
             beside = deep && deep->kind == TSIM_VALUE_SEQUENCE ? (int64_t)deep->n_items : 0;
     (void)whole;
-    t->layers = tsim_hf_required(vision, "depth", 100000);
-    t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
-    t->heads = tsim_hf_required(vision, "num_heads", 1000000);
-    t->ffn_hidden = tsim_hf_required(vision, "intermediate_size", 10000000);
-    t->bias = t->positions = true;
-    t->merge = tsim_hf_number(vision, "spatial_merge_size", 1, 1000, 2);
     t->image = patches_of_frames(vision, root_of(positions));
     t->image.unbiased = false;
     t->inner = t->merge * t->merge * t->hidden;
@@ -238,26 +239,18 @@ static void read_qwen3_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading 
         tsim_hf_refuse(vision, "num_position_embeddings", "not a square: images here are");
 }
 
-/* Reads the tower of GLM-4.1V and 4.5V: RMS norms, one of them behind the product of the patches, learned positions, and
+/* Completes the tower of GLM-4.1V and 4.5V: RMS norms, one of them behind the product of the patches, learned positions, and
  * gated blocks as wide as the text. A product makes one token of a square; one more, and a gated block of
  * intermediate_size, follow. */
-static void read_glm4v(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
+static void finish_glm4v(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     int64_t out = tsim_hf_number(vision, "out_hidden_size", 1, 10000000, whole->model.hidden),
             context = tsim_hf_required(vision, "intermediate_size", 10000000),
             patch = tsim_hf_number(vision, "patch_size", 1, 1000000, 14);
-    t->layers = tsim_hf_required(vision, "depth", 100000);
-    t->hidden = tsim_hf_required(vision, "hidden_size", 10000000);
-    t->heads = tsim_hf_required(vision, "num_heads", 1000000);
     t->ffn_hidden = out;
-    t->gated_mlp = t->positions = t->unbiased_projector = true;
-    t->norm = TSIM_NORM_RMSNORM;
-    t->merge = tsim_hf_number(vision, "spatial_merge_size", 1, 1000, 2);
     t->image = patches_of_frames(vision, tsim_hf_number(vision, "image_size", 1, 1000000, 336) / patch);
     t->image.unbiased = false;
-    t->products = 4;
     t->inner = out;
     t->second_inner = context;
-    t->gated_projector = true;
     t->other_parameters = 3 * out + t->hidden;
     if (out != whole->model.hidden)
         tsim_hf_refuse(vision, "out_hidden_size", "not the width of the text's layers");
@@ -267,18 +260,10 @@ static void read_glm4v(struct tsim_hf_reading *whole, struct tsim_hf_reading *vi
 
 /* Pixtral's tower has RMS norms, one of them before the first layer, rotary positions and no biases. The projector has a
  * norm, a product of the squares back to the tower's width, and two more. */
-static void read_mistral3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
-    t->layers = tsim_hf_number(vision, "num_hidden_layers", 1, 100000, 24);
-    t->hidden = tsim_hf_number(vision, "hidden_size", 1, 10000000, 1024);
-    t->heads = tsim_hf_number(vision, "num_attention_heads", 1, 1000000, 16);
+static void finish_mistral3(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     t->head_dim = tsim_hf_number(vision, "head_dim", 1, 1000000, t->hidden / t->heads);
-    t->ffn_hidden = tsim_hf_number(vision, "intermediate_size", 1, 10000000, 4096);
-    t->gated_mlp = true;
-    t->norm = TSIM_NORM_RMSNORM;
-    t->merge = tsim_hf_number(whole, "spatial_merge_size", 1, 1000, 2);
     int64_t patch = tsim_hf_number(vision, "patch_size", 1, 1000000, 14);
     t->image = (struct tsim_image){.size = 32 * patch, .patch = patch, .patches_alone = true, .unbiased = true};
-    t->products = 3;
     t->inner = t->hidden;
     t->second_inner = whole->model.hidden;
     t->unbiased_projector = !tsim_hf_flag(whole, "multimodal_projector_bias", false);
@@ -287,28 +272,46 @@ static void read_mistral3(struct tsim_hf_reading *whole, struct tsim_hf_reading 
         t->other_parameters -= t->hidden; /* the first product has none all the same */
 }
 
-static void read_qwen2_5_vl(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
-    read_qwen(vision, &whole->model, t);
-}
-
 /* ---- all of them ---- */
 
-static const struct {
-    const char *types; /* model_type of the whole */
-    void (*read)(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *tower);
-    bool is_any_size; /* images are, and one of a side stands for them */
-} FAMILIES[] = {{"llava", read_llava, false},
-                {"gemma3", read_gemma3, false},
-                {"paligemma", read_paligemma, false},
-                {"idefics3|smolvlm", read_idefics3, false},
-                {"llama4", read_llama4, false},
-                {"internvl|internvl_chat", read_internvl, false},
-                {"kimi_vl|kimi_k25", read_kimi, true},
-                {"mistral3", read_mistral3, true},
-                {"glm4v|glm4v_moe|glm46v", read_glm4v, true},
-                {"qwen2_vl", read_qwen2_vl, true},
-                {"qwen2_5_vl", read_qwen2_5_vl, true},
-                {"qwen3_vl|qwen3_vl_moe|qwen3_5|qwen3_5_moe", read_qwen3_vl, true}};
+#define OF_CLIP                                                                                                        \
+    .layers = {"num_hidden_layers", 0}, .hidden = {"hidden_size", 0}, .heads = {"num_attention_heads", 0},             \
+    .ffn = {"intermediate_size", 0}
+#define OF_QWEN                                                                                                        \
+    .layers = {"depth", 0}, .hidden = {"hidden_size", 0}, .heads = {"num_heads", 0}, .merge = "spatial_merge_size",    \
+    .is_any_size = true
+#define LEARNED                                                                                                        \
+    { .bias = true, .positions = true }
+
+static const struct tower_family FAMILIES[] = {
+    {"llava", OF_CLIP, .fixed = LEARNED, .finish = finish_llava},
+    {"gemma3", OF_CLIP, .fixed = LEARNED, .finish = finish_gemma3},
+    {"paligemma", OF_CLIP, .fixed = LEARNED, .finish = finish_paligemma},
+    {"idefics3|smolvlm", OF_CLIP, .fixed = LEARNED, .finish = finish_idefics3},
+    {"llama4", OF_CLIP, .fixed = LEARNED, .finish = finish_llama4},
+    {"internvl|internvl_chat", OF_CLIP, .fixed = LEARNED, .finish = finish_internvl},
+    {"kimi_vl|kimi_k25", .layers = {"num_hidden_layers|vt_num_hidden_layers", 0},
+     .hidden = {"hidden_size|vt_hidden_size", 0}, .heads = {"num_attention_heads|vt_num_attention_heads", 0},
+     .ffn = {"intermediate_size|vt_intermediate_size", 0}, .is_any_size = true,
+     .fixed = {.bias = true, .positions = true, .merge = 2}, .finish = finish_kimi},
+    {"mistral3", .layers = {"num_hidden_layers", 24}, .hidden = {"hidden_size", 1024},
+     .heads = {"num_attention_heads", 16}, .ffn = {"intermediate_size", 4096}, .merge = "spatial_merge_size",
+     .is_any_size = true, .fixed = {.gated_mlp = true, .norm = TSIM_NORM_RMSNORM, .products = 3},
+     .finish = finish_mistral3},
+    {"glm4v|glm4v_moe|glm46v", OF_QWEN,
+     .fixed = {.gated_mlp = true,
+               .positions = true,
+               .norm = TSIM_NORM_RMSNORM,
+               .products = 4,
+               .gated_projector = true,
+               .unbiased_projector = true},
+     .finish = finish_glm4v},
+    {"qwen2_vl", .layers = {"depth", 32}, .hidden = {"embed_dim", 1280}, .heads = {"num_heads", 16},
+     .merge = "spatial_merge_size", .is_any_size = true, .fixed = {.bias = true}, .finish = finish_qwen2_vl},
+    {"qwen2_5_vl", OF_QWEN, .ffn = {"intermediate_size", 0},
+     .fixed = {.gated_mlp = true, .bias = true, .norm = TSIM_NORM_RMSNORM}, .finish = finish_qwen2_5_vl},
+    {"qwen3_vl|qwen3_vl_moe|qwen3_5|qwen3_5_moe", OF_QWEN, .ffn = {"intermediate_size", 0}, .fixed = LEARNED,
+     .finish = finish_qwen3_vl}};
 enum { N_FAMILIES = sizeof FAMILIES / sizeof FAMILIES[0] };
 
 static size_t family_of(const struct tsim_value *type) {
@@ -337,7 +340,8 @@ void tsim_hf_add_tower(struct tsim_hf_reading *r) {
     vision.is_used = TSIM_NEW_ARRAY(r->arena, mapping->n_items + 1, bool);
     whole.root = r->around;
     whole.is_used = TSIM_NEW_ARRAY(r->arena, r->around->n_items + 1, bool);
-    FAMILIES[family].read(&whole, &vision, &m->tower);
+    read_sizes(&FAMILIES[family], &whole, &vision, &m->tower);
+    FAMILIES[family].finish(&whole, &vision, &m->tower);
     tsim_hf_failed(r, vision.status);
     tsim_hf_failed(r, whole.status);
     if (r->status != TSIM_OK)
