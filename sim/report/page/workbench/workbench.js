@@ -7,6 +7,7 @@ function choose(tab) {
   for (const t of byId("tabs").children) {
     t.setAttribute("aria-selected", t.dataset.tab === tab);
     t.tabIndex = t.dataset.tab === tab ? 0 : -1;
+    if (t.dataset.tab === tab) t.scrollIntoView({block: "nearest", inline: "nearest"});
   }
   main.replaceChildren();
   say("");
