@@ -1,0 +1,86 @@
+/* Ways of playing one step agree, over scenarios drawn from the whole catalogue (support/random_scenario.h): folded or
+ * not to rounding, by operators or by passes within 2 %, message by message within 5 %. TSIM_CASES says how many valid
+ * scenarios are drawn, TSIM_SEED from which seed. */
+#include "support/random_scenario.h"
+#include "support/run_laws.h"
+
+#include <string.h>
+
+enum { N_CASES = 30, MOST_DRAWN = 60 };
+
+struct ways {
+    const char *text;
+    double step_s; /* folded, by operators, in fluid */
+    int n_compared;
+    double sum_apart;
+};
+
+/* Takes the line of a key away; a campaign takes long, and ways are this test's. */
+static void drop_line(char *text, const char *key) {
+    char *line = strstr(text, key);
+    if (line)
+        memmove(line, strchr(line + 1, '\n'), strlen(strchr(line + 1, '\n')) + 1);
+}
+
+/* Returns the time of the step played so; 0: that is refused, or too much for a test. Message by message units that are
+ * products are gathered as layers, which is another run. */
+static double step_s(const char *text, const char *detail, const char *network, const char *fold) {
+    const struct tsim_override sets[] = {
+        {"simulation.detail", detail}, {"simulation.network", network}, {"simulation.fold", fold}};
+    struct run run;
+    bool is_run = run_start(&run, text, sets, sizeof sets / sizeof sets[0]);
+    bool is_same = is_run && (run.scenario->simulation.network != TSIM_NETWORK_STEPS ||
+                              run.scenario->software->gather_unit != TSIM_UNIT_PRODUCT);
+    double time_s = is_same ? run.result.step.terms.time_s : 0;
+    run_end(&run);
+    return time_s;
+}
+
+static void compare(struct ways *ways, double other_s, const char *how, double most_frac) {
+    const char *text = ways->text;
+    if (!(other_s > 0))
+        return;
+    double apart = fabs(other_s / ways->step_s - 1);
+    LAW(apart <= most_frac, "%.9g s, %s %.9g s", ways->step_s, how, other_s);
+    ways->n_compared++;
+    ways->sum_apart += apart;
+}
+
+START_TEST(random_ways) {
+    const long n_cases = random_cases(N_CASES);
+    struct random_source source = random_start(20261128u);
+    struct ways folding = {0}, detail = {0}, network = {0};
+    long n = 0;
+    for (long drawn = 0; n < n_cases && drawn < MOST_DRAWN * n_cases; drawn++) {
+        char *text = random_scenario(&source);
+        drop_line(text, "\nreliability:");
+        drop_line(text, "\nsimulation:");
+        double first_s = step_s(text, "operators", "fluid", "auto");
+        if (first_s > 0) {
+            n++;
+            folding.text = detail.text = network.text = text;
+            folding.step_s = detail.step_s = network.step_s = first_s;
+            compare(&folding, step_s(text, "operators", "fluid", "off"), "unfolded", 1e-9);
+            compare(&detail, step_s(text, "passes", "fluid", "auto"), "by passes", 0.02);
+            compare(&network, step_s(text, "operators", "steps", "auto"), "message by message", 0.05);
+        }
+        free(text);
+    }
+    printf("%ld scenarios: %d unfolded; %d by passes, %.4f %% apart; %d message by message, %.3f %% apart\n", n,
+           folding.n_compared, detail.n_compared, 100 * detail.sum_apart / fmax(detail.n_compared, 1),
+           network.n_compared, 100 * network.sum_apart / fmax(network.n_compared, 1));
+    ck_assert_int_eq(n, n_cases);
+    ck_assert_int_ge(detail.n_compared, n_cases / 2);
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *made = suite_create("ways of playing a step, random scenarios");
+    TCase *tests = tcase_create("ways");
+    tcase_set_timeout(tests, 3600);
+    tcase_add_test(tests, random_ways);
+    suite_add_tcase(made, tests);
+    return made;
+}
+
+TSIM_TEST_MAIN(suite)
