@@ -143,7 +143,8 @@ def source_of(row):
                                   "{extends: torchtitan-2024, attention_kernel: flash1, attention_layout: in-place, fusion: te, "
                                   "rotary: by-fusion, supports: {zero: [0, 1, 2, 3]}}"), ("MxNet", "dle", "mxnet-2020"),
                                  ("DeepLearningExamples", "dle", "apex-2021"),
-                                 # DeepSpeed's pipeline on Intel's graph compiler, its fused attention
+                                 # DeepSpeed's pipeline on Intel's graph compiler; its fused attention (--use-fused-sdpa) came with release 3.1
+                                 ("training_results_v3.0", "habana", "{extends: megatron-deepspeed-2023, dropout: 0}"),
                                  ("Intel-HabanaLabs", "habana",
                                   "{extends: megatron-deepspeed-2023, attention_kernel: flash2, dropout: 0}"),
                                  ("aws-neuron", "neuron", "maxtext-2024"),  # XLA, too
