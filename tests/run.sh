@@ -26,7 +26,7 @@ longest=(serve/run.sh cli/run.sh docs.sh accuracy.sh faults/situations.sh faults
 names() {
   local program
   if [ "$part" = long ]; then
-    printf '%s\n' "${of_tools[@]}" cli/run.sh accuracy.sh data.sh install.sh layers.sh serve/run.sh widths.sh property/test_{advice_kept,catalogue_random,decision_random,every_key,input_random,launch_files,laws_random,network_random,periods_random,plan_random,plan_uncached,proposals,step_random,ways_random} unit/test_{balance,chakra,hf_config,import_recipes,scenario,schedule_zero_bubble}
+    printf '%s\n' "${of_tools[@]}" cli/run.sh accuracy.sh data.sh install.sh layers.sh serve/run.sh widths.sh property/test_{advice_kept,catalogue_random,decision_random,every_key,input_random,launch_files,laws_random,network_random,periods_random,plan_random,plan_uncached,proposals,step_random,ways_random} unit/test_{balance,chakra,cost_terms,hf_config,import_recipes,plan_space,scenario,schedule_zero_bubble,shared_links,spares,trace}
     return
   fi
   printf '%s\n' "${scripts[@]}"

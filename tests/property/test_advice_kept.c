@@ -165,21 +165,23 @@ static int check_fits(const struct tsim_scenario_source *source, const char *mem
     return result.step.n_fit_changes;
 }
 
+/* Every fourth shipped scenario is asked for what would make it fit; with TSIM_CASES all are. */
 START_TEST(what_fits) {
+    const size_t every = getenv("TSIM_CASES") ? 1 : 4;
     static const char *const MEMORIES[] = {"12 GB", "24 GB", "40 GB"};
     glob_t files = {0};
     int n_changes = 0;
     ck_assert_int_eq(glob("scenarios/*.yaml", 0, NULL, &files), 0);
     ck_assert_int_eq(glob("scenarios/*/*.yaml", GLOB_APPEND, NULL, &files), 0);
-    for (size_t i = 0; i < files.gl_pathc; i++) {
+    for (size_t i = 0; i < files.gl_pathc; i += every) {
         struct tsim_scenario_source source;
         renew();
         if (tsim_scenario_open(&arena, files.gl_pathv[i], &source, &diags) == TSIM_OK)
-            n_changes += check_fits(&source, MEMORIES[i % 3]);
+            n_changes += check_fits(&source, MEMORIES[i / every % 3]);
     }
     globfree(&files);
     printf("%d changes that make shipped scenarios fit\n", n_changes);
-    ck_assert_int_gt(n_changes, 200);
+    ck_assert_int_gt(n_changes, 200 / (int)every);
     renew();
 }
 END_TEST

@@ -865,7 +865,7 @@ END_TEST
 
 START_TEST(damaged_files_are_models_or_errors) {
     const struct damage damage = {
-        .junk = "\"{}[]:,9-n\xff&*#", .changes = 2, .apart = getenv("TSIM_CASES") ? 1 : 4, .seed = (uint64_t)_i};
+        .junk = "\"{}[]:,9-n\xff&*#", .changes = 2, .apart = getenv("TSIM_CASES") ? 1 : 12, .seed = (uint64_t)_i};
     size_t size;
     const char *text = damage_file(file_of(&EXAMPLES[_i]), &size);
     damage_everywhere(&damage, text, size, read_damaged, EXAMPLES[_i].file);

@@ -254,7 +254,7 @@ END_TEST
 
 /* Places of those beyond the limit are not looked for, which would take minutes. */
 START_TEST(too_many_arguments_end_soon) {
-    enum { N = 400000 };
+    enum { N = 100000 };
     char *text = tsim_arena_alloc(&arena, sizeof SIZES + 4 * N), *to = text + sizeof SIZES - 1;
     struct tsim_import_result result = {NULL, NULL};
     memcpy(text, SIZES, sizeof SIZES - 1);
@@ -648,7 +648,7 @@ static void read_damaged(const void *context, const char *text, size_t size) {
 }
 
 START_TEST(damaged_files_are_scenarios_or_errors) {
-    const size_t n_trials = (size_t)random_cases(12);
+    const size_t n_trials = (size_t)random_cases(6);
     size_t size;
     const char *text = damage_file(recipe_file(_i), &size);
     const struct damage damage = {.junk = "\"'{}[]()$:,9-\n\xff&*#\\",

@@ -528,7 +528,7 @@ static const struct tsim_override CHOICES[][4] = {
 /* Random settings of known seeds; those that contradict each other are skipped, but not too many may. */
 START_TEST(random_scenarios_read_back) {
     enum { N_CHOICES = sizeof CHOICES / sizeof CHOICES[0] };
-    const int n_cases = (int)random_cases(80);
+    const int n_cases = (int)random_cases(40);
     struct random_source random = {4711};
     int n_good = 0;
     for (int i = 0; i < n_cases; i++) {
@@ -556,7 +556,7 @@ START_TEST(shipped_scenarios_read_back) {
     tsim_arena_init(&own);
     ck_assert_int_eq(tsim_catalogue_list(&own, TSIM_CATALOGUE_SCENARIOS, &ids, &n, &diags), TSIM_OK);
     ck_assert_uint_gt(n, 0);
-    const size_t every = getenv("TSIM_CASES") ? 1 : 6;
+    const size_t every = getenv("TSIM_CASES") ? 1 : 12;
     for (size_t i = 0; i < n; i += every) {
         check_reads_back(must(load_with(tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, ids[i]), NULL, 0)));
         ck_assert_uint_eq(diags.n_errors, 0);
@@ -587,7 +587,7 @@ static size_t mutate(struct random_source *random, char *text, size_t length) {
 
 START_TEST(mutilated_scenarios) {
     struct random_source random = {99};
-    const long n_cases = random_cases(150);
+    const long n_cases = random_cases(75);
     for (long i = 0; i < n_cases; i++) {
         char text[sizeof BASE];
         memcpy(text, BASE, sizeof BASE);

@@ -105,14 +105,16 @@ START_TEST(the_interval_is_that_of_trying_all) {
 END_TEST
 
 /* Both together, by simulation: no other pair needs less node hours than the chosen one by more than the sampling
- * allows. With the same seeds differences are surer than the means: 0.3 %. */
+ * allows. With the same seeds differences are surer than the means: 0.3 %. A pair in four;
+ * with TSIM_CASES all. */
 START_TEST(no_other_pair_is_cheaper) {
     struct tsim_campaign_job job = job_of(4, 12 * HOUR);
     job.interval_s = tsim_optimal_interval_s(job.stall_s, tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_LOSING_WORK));
     int64_t spares = tsim_best_spares(&job, 4 * REPLICATIONS, TSIM_SPARES_FOR_NODE_HOURS);
     double chosen = mean_time_s(job, spares, 4 * REPLICATIONS) * (double)(64 + spares), interval_s = job.interval_s;
-    for (double factor = 0.25; factor <= 4; factor *= sqrt(2))
-        for (int64_t other = 0; other < 12; other++) {
+    const bool tries_all = getenv("TSIM_CASES");
+    for (double factor = 0.25; factor <= 4; factor *= tries_all ? sqrt(2) : 2)
+        for (int64_t other = 0; other < 12; other += tries_all ? 1 : 2) {
             job.interval_s = factor * interval_s;
             ck_assert_double_ge(mean_time_s(job, other, 4 * REPLICATIONS) * (double)(64 + other), 0.997 * chosen);
         }
