@@ -214,7 +214,8 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
         line("model", proposal_text(arena, decision), style, out);
     if (job->goal.loss_nats > 0)
         line("tokens", tokens_text(arena, decision), style, out);
-    line("plan", plan_text(arena, offer->plan), style, out);
+    line("plan", tsim_arena_printf(arena, "%s, with %s", plan_text(arena, offer->plan), job->software->name), style,
+         out);
     if (!isnan(offer->chance_in_time) && !isnan(offer->chance_in_budget))
         line("chance",
              tsim_arena_printf(arena, "%s of meeting both goals: %s the date, %s the budget%s",
@@ -337,23 +338,29 @@ static void print_sentences(const char *head, const char *const *sentences, size
 static void print_searched(struct tsim_arena *arena, const struct tsim_decision *decision,
                            const struct tsim_style *style, FILE *out) {
     char plans[96], simulated[96];
-    size_t n_left_out = 0, n_dear = 0;
+    size_t n_left_out = 0, n_dear = 0, n_unasked = 0;
     for (size_t i = 0; i < decision->n_machines; i++) {
         n_left_out += decision->machines[i].left_out != NULL;
         n_dear += decision->machines[i].is_dear;
+        n_unasked += decision->machines[i].is_unasked;
     }
     const char *dear = n_dear == 0 ? ""
                        : decision->is_interrupted
                            ? tsim_arena_printf(arena, "%zu whose matrix products are dear, ", n_dear)
                            : tsim_arena_printf(arena, "%zu that lose even at their peak, ", n_dear);
+    size_t n_others = n_left_out - n_dear - n_unasked;
+    const char *others =
+        n_others > 0
+            ? tsim_arena_printf(arena, "%zu without a price or a network, or that cannot run the job; ", n_others)
+            : "";
+    const char *unasked = n_unasked > 0 ? tsim_arena_printf(arena, "%zu for which cluster.node does not ask%s",
+                                                            n_unasked, n_others > 0 ? ", " : "; ")
+                                        : "";
     const char *of =
         decision->n_machines > 0
-            ? tsim_arena_printf(
-                  arena,
-                  " of %zu machine%s of the catalogue (left out: %s%zu without a price or a network, or that "
-                  "cannot run the job; --json says which)",
-                  decision->n_machines - n_left_out, decision->n_machines - n_left_out == 1 ? "" : "s", dear,
-                  n_left_out - n_dear)
+            ? tsim_arena_printf(arena, " of %zu machine%s of the catalogue (left out: %s%s%s--json says which)",
+                                decision->n_machines - n_left_out, decision->n_machines - n_left_out == 1 ? "" : "s",
+                                dear, unasked, others)
             : " (only those given by sweep or --vary, in no other sizes)";
     fputc('\n', out);
     tsim_text_wrap(

@@ -1,5 +1,6 @@
 #include "study/curves/sweep.h"
 
+#include "base/stop.h"
 #include "base/version.h"
 #include "model/model.h"
 #include "results/format.h"
@@ -12,9 +13,10 @@
 #include <time.h>
 
 enum { MOST_THREADS = 1024, QUEUE_POINTS = 256, BATCH_POINTS = 2000, MOST_CHECKED = 250 };
-#define BATCH_S 0.1                    /* a transaction is open no longer... */
-#define BATCH_OF_ELAPSED_FRAC 0.05     /* ...nor than this part of what the sweep has run, which is what a kill costs */
-#define GRACE_S 1.0                    /* a sweep that is complete so soon after an interrupt is not stopped */
+#define BATCH_S 0.1                /* a transaction is open no longer... */
+#define BATCH_OF_ELAPSED_FRAC 0.05 /* ...nor than this part of what the sweep has run, which is what a kill costs */
+#define LAST_POINTS_S 8.0          /* a judgement: how long one waits for points that an interrupt finds under way */
+#define GRACE_S 1.0                /* a sweep that is complete so soon after an interrupt is not stopped */
 #define REOPEN_BYTES (8 * 1000 * 1000) /* mistakes leave their lines in a source's arena: then it is read anew */
 
 /* ---- one point ---- */
@@ -118,23 +120,27 @@ static enum tsim_status load_point(struct bench *bench, struct tsim_point *point
     return TSIM_OK;
 }
 
-static void simulate_point(struct bench *bench, const struct tsim_scenario *scenario, struct tsim_point *point) {
+/* Returns whether it went to its end. */
+static bool simulate_point(struct bench *bench, const struct tsim_scenario *scenario, struct tsim_point *point) {
     const struct tsim_run_options options = {.ignore_memory = bench->sweep->ignore_memory};
     struct tsim_scenario seeded = *scenario;
     struct tsim_prediction prediction = {0};
     const struct tsim_result *result = &prediction.result;
     seeded.simulation.seed = point->seed;
     enum tsim_status status = tsim_train_run(&bench->arena, &seeded, &options, &prediction.result, &bench->diags);
+    if (status == TSIM_ERR_STOPPED)
+        return false;
     if (status != TSIM_OK) {
         point->status = status == TSIM_ERR_INFEASIBLE ? TSIM_POINT_INVALID : TSIM_POINT_FAILED;
         set_reason(point, &bench->diags);
-        return;
+        return true;
     }
     point->status = result->step.fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT;
     if (!result->step.fits)
         set_memory_reason(point, result);
     tsim_uncertainty_set(&bench->arena, bench->evidence, &prediction);
     tsim_outcome_of(&prediction, &point->outcome);
+    return true;
 }
 
 static void bench_clear(struct bench *bench) {
@@ -309,13 +315,29 @@ struct job {
     pthread_mutex_t mutex; /* guards all that follows */
     pthread_cond_t has_points, has_room;
     int64_t n_mine, first, n_taken; /* of this shard's positions; the first one taken; how many are */
-    bool is_stopped;                /* no thread begins another point */
+    bool is_stopped;                /* no thread begins another point... */
+    double ends_s;                  /* ...and by this time, of a steady clock, those under way end */
     int32_t n_working;
     struct finished queue[QUEUE_POINTS]; /* a ring: n_queued from first_queued on */
     size_t first_queued, n_queued;
     enum tsim_status error;  /* the first failure of a thread... */
     struct tsim_diags diags; /* ...and what it says */
 };
+
+static double now_s(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Returns whether a point that is under way shall end, whose thread asks. */
+static bool ends_point(void *context) {
+    struct job *job = context;
+    pthread_mutex_lock(&job->mutex);
+    bool ends = job->is_stopped && now_s(CLOCK_MONOTONIC) > job->ends_s;
+    pthread_mutex_unlock(&job->mutex);
+    return ends;
+}
 
 /* Begins with what the database lacks and ends with what it has, whose keys are only compared: however often a sweep is
  * interrupted, each time goes on where the last one ended. */
@@ -364,11 +386,10 @@ static enum tsim_status compute(struct worker *worker, int64_t position) {
     TSIM_TRY(load_point(bench, &finished.point, &scenario));
     if (worker->finder)
         TSIM_TRY(tsim_point_finder_find(worker->finder, &finished.point, &found, &bench->diags));
-    if (found == TSIM_FOUND_NOT && scenario)
-        simulate_point(bench, scenario, &finished.point);
     finished.is_stored = found == TSIM_FOUND_HERE;
     finished.is_found = found != TSIM_FOUND_NOT;
-    hand_over(worker->job, &finished);
+    if (finished.is_found || !scenario || simulate_point(bench, scenario, &finished.point))
+        hand_over(worker->job, &finished);
     bench_clear(bench);
     return TSIM_OK;
 }
@@ -394,7 +415,7 @@ static void finish_work(struct worker *worker, enum tsim_status status) {
         job->error = status;
         copy_error(&worker->bench.diags, &job->diags);
     }
-    job->is_stopped |= status != TSIM_OK;
+    job->is_stopped |= status != TSIM_OK; /* ends_s is 0: others end at once */
     job->n_working--;
     pthread_cond_signal(&job->has_points);
     pthread_mutex_unlock(&job->mutex);
@@ -406,6 +427,7 @@ static void *work(void *argument) {
     tsim_arena_init(&arena);
     tsim_arena_init(&worker.source_arena);
     bench_init(&worker.bench, &arena, worker.job->sweep, &worker.job->evidence);
+    tsim_stop_set(ends_point, worker.job);
     finish_work(&worker, compute_all(&worker, &arena));
     tsim_point_finder_close(worker.finder);
     tsim_store_close(worker.store);
@@ -416,12 +438,6 @@ static void *work(void *argument) {
 }
 
 /* ---- the calling thread: writes, reports, watches for interrupts ---- */
-
-static double now_s(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 struct keeper {
     struct job *job;
@@ -487,8 +503,11 @@ static enum tsim_status commit(struct keeper *keeper, struct tsim_diags *diags) 
     return TSIM_OK;
 }
 
+/* What is under way has some time to come to its end and be kept. */
 static void stop(struct job *job) {
     pthread_mutex_lock(&job->mutex);
+    if (!job->is_stopped)
+        job->ends_s = now_s(CLOCK_MONOTONIC) + LAST_POINTS_S;
     job->is_stopped = true;
     pthread_mutex_unlock(&job->mutex);
 }

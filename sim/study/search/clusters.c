@@ -217,6 +217,7 @@ enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_
         struct tsim_catalogue_machine *machine = &list[(*n_machines)++];
         *machine = (struct tsim_catalogue_machine){.node = ids[i]};
         if (only && strcmp(only, ids[i]) != 0) {
+            machine->is_unasked = true;
             machine->left_out = "another one is asked for";
             continue;
         }

@@ -15,6 +15,7 @@ struct tsim_catalogue_machine {
     const struct tsim_scenario *job; /* on one such node */
     const char *left_out;            /* why it is no candidate; NULL: it is one */
     bool is_dear;                    /* it is left out only for the price of its products */
+    bool is_unasked;                 /* it is left out because another one is asked for */
 };
 
 /* Returns the last value that is set for a path; NULL if there is none. */
