@@ -44,12 +44,14 @@ const char TSIM_STORE_MIGRATION_6[] =
     " SELECT sweep_id, scenario, set_json, status, reason FROM points JOIN sweeps USING(sweep_id)"
     " WHERE status <> 'ok' ORDER BY sweep_id, position;";
 
-/* An axis is a list of choices, a choice an object of settings: of those the keys, not what an inline value has. */
+/* An axis is a list of choices, a choice an object of settings: of those the keys, not what an inline value has. SQLite
+ * also calls a text no JSON when it is out of memory. */
 static const char SELECT_SWEEPS[] =
     "SELECT sweep_id, n_points, count(position), total(status = 'ok'), started_at, scenario, version,"
-    " (SELECT group_concat(key, ' ') FROM"
-    "  (SELECT DISTINCT key FROM json_tree(CASE WHEN json_valid(spec_json) THEN spec_json END, '$.axes')"
+    " CASE WHEN json_valid(spec_json) THEN (SELECT group_concat(key, ' ') FROM"
+    "  (SELECT DISTINCT key FROM json_tree(spec_json, '$.axes')"
     "   WHERE path GLOB '$.axes[[]*' AND typeof(key) = 'text' AND instr(path, '\"') = 0))"
+    " ELSE 'could not be read' END"
     " FROM sweeps LEFT JOIN points USING(sweep_id) GROUP BY sweep_id ORDER BY sweep_id";
 static const char FIND_SWEEP[] = "SELECT sweep_id FROM sweeps WHERE key = ?";
 static const char INSERT_SWEEP[] =
