@@ -74,22 +74,17 @@ static bool has_word(const char *key, const char *words, bool at_ends) {
 bool tsim_is_housekeeping(const char *key) {
     /* A file of these may hold settings, or the number is one of the model or of the plan. */
     static const char OF_THE_RUN[] = "config configs cfg yaml json model models arch spec specs layer layers plan "
-                                     "layout strategy schedule schedules "
-                                     "parallel parallelism pipeline tensor expert experts moe micro batch accumulation "
-                                     "gpu gpus world nodes precision dtype "
-                                     "fp8 fp16 bf16 fp32 window length len vocab vocabulary hidden heads recompute "
-                                     "checkpointing offload freeze frozen lora "
-                                     "peft adapter optimizer optim packing";
+                                     "layout strategy schedule schedules parallel parallelism pipeline tensor expert "
+                                     "experts moe micro batch accumulation gpu gpus world nodes precision dtype fp8 "
+                                     "fp16 bf16 fp32 window length len vocab vocabulary hidden heads recompute "
+                                     "checkpointing offload freeze frozen lora peft adapter optimizer optim packing";
     static const char ENDS[] =
         "path paths dir dirs directory folder folders url urls uri host hostname project entity team username user "
-        "email token "
-        "tag tags note notes comment comments description title seed lr eps epsilon beta beta1 beta2 betas wd std mean "
-        "sigma "
-        "interval freq frequency verbosity verbose debug wandb swanlab mlflow comet tensorboard aim clearml neptune "
-        "trackio s3 gcs "
-        "slack feishu logger logging logs log eval evaluation val validation valid test monitor heartbeat alert notify "
-        "kill telemetry warmup init initializer timeout workers prefetch shuffle tokenizer dataset datasets dataloader "
-        "data";
+        "email token tag tags note notes comment comments description title seed lr eps epsilon beta beta1 beta2 betas "
+        "wd std mean sigma interval freq frequency verbosity verbose debug wandb swanlab mlflow comet tensorboard aim "
+        "clearml neptune trackio s3 gcs slack feishu logger logging logs log eval evaluation val validation valid test "
+        "monitor heartbeat alert notify kill telemetry warmup init initializer timeout workers prefetch shuffle "
+        "tokenizer dataset datasets dataloader data";
     const char *dot = strrchr(key, '.');
     return has_word(key, ENDS, true) && !has_word(dot ? dot + 1 : key, OF_THE_RUN, false);
 }

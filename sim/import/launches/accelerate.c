@@ -29,14 +29,12 @@ static const struct tsim_setting_class CLASSES[] = {
             "deepspeed_config.gradient_clip* deepspeed_config.contiguous_gradients "
             "deepspeed_config.zero3_save_16bit_model"),
     NOTHING("compute_environment debug distributed_type downcast_bf16 enable_cpu_affinity gpu_ids machine_rank "
-            "main_process_* "
-            "main_training_function mixed_precision num_machines num_processes rdzv_* same_network tpu_* use_cpu "
-            "use_mps_device "
-            "deepspeed_config.* fsdp_config.* megatron_lm_config.* fp8_config.* parallelism_config.* dynamo_config.* "
-            "dynamo_backend command_file commands num_cpu_threads_per_process mpirun_config.* max_restarts "
-            "monitor_interval "
-            "ec2_instance_type profile region image_uri py_version pytorch_version transformers_version iam_role_name "
-            "sagemaker_* additional_args base_job_name ps_config* deepspeed_hostfile"),
+            "main_process_* main_training_function mixed_precision num_machines num_processes rdzv_* same_network "
+            "tpu_* use_cpu use_mps_device deepspeed_config.* fsdp_config.* megatron_lm_config.* fp8_config.* "
+            "parallelism_config.* dynamo_config.* dynamo_backend command_file commands num_cpu_threads_per_process "
+            "mpirun_config.* max_restarts monitor_interval ec2_instance_type profile region image_uri py_version "
+            "pytorch_version transformers_version iam_role_name sagemaker_* additional_args base_job_name ps_config* "
+            "deepspeed_hostfile"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

@@ -16,18 +16,14 @@
 
 static const struct tsim_setting_class CLASSES[] = {
     REFUSED("model._target_=*ImageTextToText* model._target_=*Multimodal* model._target_=*MultiModal* "
-            "model._target_=*Speech* "
-            "*_target_=*diffusion* *_target_=*.vlm.* recipe=*VLM* recipe=*[dD]iffusion* flow_matching.* processor.* "
-            "recipe=*ASR* "
-            "freeze_config.freeze_vision_tower=OFF dit.* fm.*",
+            "model._target_=*Speech* *_target_=*diffusion* *_target_=*.vlm.* recipe=*VLM* recipe=*[dD]iffusion* "
+            "flow_matching.* processor.* recipe=*ASR* freeze_config.freeze_vision_tower=OFF dit.* fm.*",
             IMAGES),
     REFUSED("recipe=*[kK]nowledgeDistill* *_target_=*.kd.* *_target_=*kd_loss* teacher_model.* kd_ratio kd_* "
-            "recipe=*Eagle* "
-            "*_target_=*eagle* recipe=*Dflash* *_target_=*dllm* recipe=*DPO* recipe=*GRPO*",
+            "recipe=*Eagle* *_target_=*eagle* recipe=*Dflash* *_target_=*dllm* recipe=*DPO* recipe=*GRPO*",
             "this distils a model, or does not train it to predict the next token"),
     REFUSED("model._target_=*SequenceClassification* model._target_=*[eE]ncoder* recipe=*[eE]ncoder* "
-            "*_target_=*.retrieval.* "
-            "*_target_=*biencoder* recipe=*Embedding*",
+            "*_target_=*.retrieval.* *_target_=*biencoder* recipe=*Embedding*",
             "this trains an encoder or a classifier"),
     REFUSED("model.config.num_hidden_layers model.config.n_layer model.config.hidden_size model.config.n_embd "
             "model._target_=*gpt2* "
@@ -62,15 +58,12 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("nsys.* profiling.* profiler.*", "the cost of profiling"),
     NOTHING(
         "recipe recipe.* seed benchmark.* step_scheduler.* dist_env.* rng.* model.* checkpoint.* distributed.* "
-        "distributed_config.* "
-        "autopipeline.* parallelizer.* loss_fn.* dataset.* dataset packed_sequence.* dataloader.* validation_dataset* "
-        "validation_dataset.* validation_dataloader.* optimizer.* lr_scheduler.* wandb.* mlflow.* peft.* ci.* "
-        "autocast.* compile.* "
-        "fp8.* quantization.* tokenizer.* clip_grad_norm.* max_grad_norm te_parallelizer.* logging.* moe_metrics.* "
-        "slurm.* "
-        "freeze_config.* _* chat_template training.* auto_resume cache_* comet.* clearml.* test_dataset.* "
-        "moe.* run_* env.* nvtx dist_backend eval.* evaluation.* lr_* sequence_packing.* metrics.* job_* "
-        "pipeline.* time_limit* container* cluster.* kernel* hf_* enable_*"),
+        "distributed_config.* autopipeline.* parallelizer.* loss_fn.* dataset.* dataset packed_sequence.* dataloader.* "
+        "validation_dataset* validation_dataset.* validation_dataloader.* optimizer.* lr_scheduler.* wandb.* mlflow.* "
+        "peft.* ci.* autocast.* compile.* fp8.* quantization.* tokenizer.* clip_grad_norm.* max_grad_norm "
+        "te_parallelizer.* logging.* moe_metrics.* slurm.* freeze_config.* _* chat_template training.* auto_resume "
+        "cache_* comet.* clearml.* test_dataset.* moe.* run_* env.* nvtx dist_backend eval.* evaluation.* lr_* "
+        "sequence_packing.* metrics.* job_* pipeline.* time_limit* container* cluster.* kernel* hf_* enable_*"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

@@ -51,20 +51,16 @@ static const struct tsim_setting_class SCRIPT[] = {
     SPEED("unpacked", NOT_PACKED),
     NOTHING(
         "program launcher.* fsdp_* deepspeed_* deepspeed lora_* trainable target_modules peft_* use_peft use_lora "
-        "use_qlora "
-        "lora q_lora load_in_* use_4bit use_8bit bits quant* double_quant bnb_* use_nested_quant torch_dtype dtype "
-        "model_name* model_id* tokenizer_* trust_remote_code use_fast_tokenizer model_revision token use_auth_token "
-        "attn_implementation attn_impl use_flash_attn* flash_attn* *flash_attention* low_cpu_mem_usage stage "
-        "finetuning_type template "
-        "packing pack* parallelism_config.* megatron_lm_config.* deepspeed_config.* fsdp_config.* num_processes "
-        "num_machines "
-        "distributed_type mixed_precision dynamo_* compute_environment machine_rank main_* same_network tpu_* use_cpu "
-        "rdzv_* downcast_bf16 debug enable_cpu_affinity offload zero_stage data_* *_data *_file *_path *_dir beta "
-        "loss_type "
-        "master_* node_rank ntasks* cpus_per_task partition account time job_name mem exclusive *_type *_name *_lr "
-        "seed "
-        "num_warmup_steps max_train_samples max_eval_samples max_prompt_length max_source_length max_target_length "
-        "config lazy_preprocess streaming preprocessing_* cutoff_len kind"),
+        "use_qlora lora q_lora load_in_* use_4bit use_8bit bits quant* double_quant bnb_* use_nested_quant torch_dtype "
+        "dtype model_name* model_id* tokenizer_* trust_remote_code use_fast_tokenizer model_revision token "
+        "use_auth_token attn_implementation attn_impl use_flash_attn* flash_attn* *flash_attention* low_cpu_mem_usage "
+        "stage finetuning_type template packing pack* parallelism_config.* megatron_lm_config.* deepspeed_config.* "
+        "fsdp_config.* num_processes num_machines distributed_type mixed_precision dynamo_* compute_environment "
+        "machine_rank main_* same_network tpu_* use_cpu rdzv_* downcast_bf16 debug enable_cpu_affinity offload "
+        "zero_stage data_* *_data *_file *_path *_dir beta loss_type master_* node_rank ntasks* cpus_per_task "
+        "partition account time job_name mem exclusive *_type *_name *_lr seed num_warmup_steps max_train_samples "
+        "max_eval_samples max_prompt_length max_source_length max_target_length config lazy_preprocess streaming "
+        "preprocessing_* cutoff_len kind"),
 };
 enum { N_SCRIPT = sizeof SCRIPT / sizeof SCRIPT[0] };
 
@@ -85,13 +81,12 @@ static const struct tsim_setting_class CLASSES[] = {
         "learning_rate weight_decay adam_* max_grad_norm num_train_epochs warmup_* seed data_seed dataloader_* "
         "push_to_hub* hub_* report_to run_name disable_tqdm remove_unused_columns label_* load_best_* "
         "metric_for_best_model greater_is_better ignore_data_skip skip_memory_metrics resume_from_checkpoint "
-        "mp_parameters include_* local_rank ddp_* debug accelerator_config* fsdp_* past_index "
-        "length_column_name restore_callback_* average_tokens_across_devices neftune_* optim_args "
-        "optim_target_modules jit_mode_eval use_ipex tpu_* torchdynamo torch_compile_* fp16_opt_level "
-        "half_precision_backend fp16_backend tf32 split_batches batch_eval_metrics torch_empty_cache_steps "
-        "gradient_checkpointing_kwargs* parallelism_config* project trackio_space_id dispatch_batches "
-        "liger_kernel_config* use_legacy_prediction_loop deepspeed.* dataset_* eos_token pad_token packing_strategy "
-        "model_init_kwargs* _n_gpu n_gpu"),
+        "mp_parameters include_* local_rank ddp_* debug accelerator_config* fsdp_* past_index length_column_name "
+        "restore_callback_* average_tokens_across_devices neftune_* optim_args optim_target_modules jit_mode_eval "
+        "use_ipex tpu_* torchdynamo torch_compile_* fp16_opt_level half_precision_backend fp16_backend tf32 "
+        "split_batches batch_eval_metrics torch_empty_cache_steps gradient_checkpointing_kwargs* parallelism_config* "
+        "project trackio_space_id dispatch_batches liger_kernel_config* use_legacy_prediction_loop deepspeed.* "
+        "dataset_* eos_token pad_token packing_strategy model_init_kwargs* _n_gpu n_gpu"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

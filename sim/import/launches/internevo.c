@@ -23,8 +23,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "context parallelism in two dimensions; in tsim it is one ring, gather or exchange"),
     NOTHING("parallel.sequence_2D.context_size parallel.sequence_2D.head_size parallel.sequence_2D.window_size "
             "parallel.sequence_2D.device_placement_strategy.head_first parallel.sequence_2D.* "
-            "parallel.pipeline.interleaved_overlap data.min_length data.valid_* "
-            "hybrid_zero_optimizer.clip_grad_norm"),
+            "parallel.pipeline.interleaved_overlap data.min_length data.valid_* hybrid_zero_optimizer.clip_grad_norm"),
     REFUSED("parallel.pipeline.mode=ZBV parallel.pipeline.mode=DUALPIPE parallel.pipeline.zero_bubble=true",
             "another schedule of the pipeline: --set parallelism.schedule=ID with --ignore"),
     REFUSED("model.apply_post_layer_norm=true", "norms behind the blocks alone"),
@@ -40,24 +39,17 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("model.norm_head=true model.num_attention_sinks", "a part of the model that tsim does not have"),
     NOTHING(
         "model_type data.* hybrid_zero_optimizer.* moe.* parallel.* model.checkpoint model.embed_* "
-        "model.parallel_output "
-        "model.apply_post_layer_norm model.layer_norm_epsilon model.use_flash_attn model.qk_interleaved model.rope_* "
-        "model.max_position_embeddings model.dropout_* model.drop_rate model.attn_drop_rate model.norm_type "
-        "model.no_bias "
-        "model.*_bias model.use_sliding_window model.sliding_window model.max_window_layers model.use_swiglu "
-        "model.add_unit_offset model.moe_* model.dtype model.num_chunks model.residual_in_fp32 model.norm_head "
-        "model.use_dynamic_ntk_rope model.adapt_hf model.packed_attn model.use_scaled_init model.init_* "
-        "model.multiple_of model.*_std model.scale_attn_weights model.attn_*init* model.ffn_*init* model.out_head_* "
-        "model.mlp_layer_fusion model.first model.last model.deepnorm model.use_norm_* "
-        "model.tie_embeddings_and_lm_head "
-        "model.extra_pred_tokens model.qk_norm model.use_logn_attn model.start_layer_idx model.device "
-        "model.partial_rotary_factor"),
+        "model.parallel_output model.apply_post_layer_norm model.layer_norm_epsilon model.use_flash_attn "
+        "model.qk_interleaved model.rope_* model.max_position_embeddings model.dropout_* model.drop_rate "
+        "model.attn_drop_rate model.norm_type model.no_bias model.*_bias model.use_sliding_window model.sliding_window "
+        "model.max_window_layers model.use_swiglu model.add_unit_offset model.moe_* model.dtype model.num_chunks "
+        "model.residual_in_fp32 model.norm_head model.use_dynamic_ntk_rope model.adapt_hf model.packed_attn "
+        "model.use_scaled_init model.init_* model.multiple_of model.*_std model.scale_attn_weights model.attn_*init* "
+        "model.ffn_*init* model.out_head_* model.mlp_layer_fusion model.first model.last model.deepnorm "
+        "model.use_norm_* model.tie_embeddings_and_lm_head model.extra_pred_tokens model.qk_norm model.use_logn_attn "
+        "model.start_layer_idx model.device model.partial_rotary_factor"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
-
-static void add_int(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, int64_t value) {
-    add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
-}
 
 static bool is_of_type(struct tsim_recipe *r, const char *prefix) {
     const struct tsim_setting *s = find(r, "model_type");

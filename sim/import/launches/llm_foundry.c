@@ -55,16 +55,13 @@ static const struct tsim_setting_class CLASSES[] = {
         "eval_* icl_* global_seed seed run_name data_local data_remote max_seq_len max_split_size_mb variables.* "
         "save_* load_* "
         "device_eval_* " PRECISION
-        " fsdp_config.* parallelism_config.* parallelism_config tp_config.* progress_bar log_* "
-        "console_log_interval "
+        " fsdp_config.* parallelism_config.* parallelism_config tp_config.* progress_bar log_* console_log_interval "
         "callbacks.* callbacks loggers.* loggers autoresume dist_timeout expandable_segments cuda_load_lazy "
-        "python_log_level "
-        "global_train_batch_size device_train_* code_paths metadata.* only_hf_checkpoint only_composer_checkpoint "
-        "accumulate_* "
-        "name image compute.* integrations* command cluster gpu_num gpu_type scheduling.* env_variables* experiment_* "
-        "use_async_* train_dataset.* model_name dataset.* max_new_* hf_* fsdp_* spin_dataloaders log_to_console "
-        "composer_* "
-        "deepspeed_config_ profiler trainer.* platform instance* priority override_* defaults* gpu_flops* fp8_config*"),
+        "python_log_level global_train_batch_size device_train_* code_paths metadata.* only_hf_checkpoint "
+        "only_composer_checkpoint accumulate_* name image compute.* integrations* command cluster gpu_num gpu_type "
+        "scheduling.* env_variables* experiment_* use_async_* train_dataset.* model_name dataset.* max_new_* hf_* "
+        "fsdp_* spin_dataloaders log_to_console composer_* deepspeed_config_ profiler trainer.* platform instance* "
+        "priority override_* defaults* gpu_flops* fp8_config*"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

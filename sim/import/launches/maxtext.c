@@ -512,8 +512,7 @@ static void put_custom(struct reading *g, const struct tsim_setting *s) {
         tsim_recipe_not_modelled(g->r, s, "more is kept than training.recompute can say; tsim recomputes the rest");
     if (kept.on_host > 0 && kept.on_device > 0)
         tsim_recipe_refuse(g->r, s,
-                           "some results are kept on the host and others on the accelerator, which tsim "
-                           "does not have");
+                           "some results are kept on the host and others on the accelerator, which tsim does not have");
     else if (kept.on_host > 0)
         tsim_recipe_put(g->r, "training.offload.activations", s, NULL, "100 %%");
 }

@@ -22,9 +22,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "program=*pretrain_mamba.py program=*pretrain_hybrid.py"),
     REFUSED("program=*mamba* program=*hybrid* program=*griffin* program=*jamba* program=*zamba*", HYBRID),
     REFUSED("program=*vlm* program=*multimodal* program=*llava* program=*LLaVA* program=*mimo* program=*neva* "
-            "program=*nvlm* "
-            "program=*[_-]vl[/._-]* program=*vision* program=*pretrain_clip* program=*diffusion* program=*dino* "
-            "program=*pretrain_vit*",
+            "program=*nvlm* program=*[_-]vl[/._-]* program=*vision* program=*pretrain_clip* program=*diffusion* "
+            "program=*dino* program=*pretrain_vit*",
             IMAGES),
     REFUSED("program=*retro* program=*_ict* program=*realm* program=*orqa* program=*biencoder* program=*retriev* "
             "program=*doc_index*",
@@ -49,8 +48,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     /* ---- what the job is, by its arguments ---- */
     NOTHING("hybrid_override_pattern hybrid_layer_pattern hybrid_attention_ratio hybrid_mlp_ratio is_hybrid_model "
             "mamba_state_dim mamba_head_dim mamba_num_groups mamba_num_heads"),
-    REFUSED("hybrid_* mamba_* mtp_hybrid_override_pattern linear_attention_* gdn_* "
-            "experimental_attention_variant",
+    REFUSED("hybrid_* mamba_* mtp_hybrid_override_pattern linear_attention_* gdn_* experimental_attention_variant",
             HYBRID),
     NOTHING("spec=megatron.core.models.mamba.* spec=megatron.core.models.hybrid.*"),
     REFUSED("spec=*mamba* spec=*hybrid* spec=*gated_delta* spec=*linear_attention*", HYBRID),
@@ -76,8 +74,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("skip_train task epochs keep_last overlapping_eval strict_lambada eval_micro_batch_size valid_data",
             EVALUATION),
     REFUSED("perform_rl_step grpo_* rl_* langrl_* advantage_estimator rollout_* num_rollout sglang_* actor_num_nodes "
-            "colocate "
-            "ref_load kl_* reward_*",
+            "colocate ref_load kl_* reward_*",
             REINFORCEMENT),
     NOTHING("export_te_mcore_model export_legacy_megatron export_model_type"),
     REFUSED("export_* kd kd_* teacher_* load_teacher mos compression_training modelopt_*", POST_TRAINING),
@@ -123,8 +120,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "apply_query_key_layer_scaling no_query_key_layer_scaling qk_clip* log_max_attention_logit"),
     /* ---- data types ---- */
     REFUSED("fp32_residual_connection no_fp8_wgrad first_last_layers_bf16 fp4_param_gather fp4_param "
-            "keep_fp8_transpose_cache* "
-            "fp8_quantizer_factory msamp*",
+            "keep_fp8_transpose_cache* fp8_quantizer_factory msamp*",
             OTHER_TYPE),
     NOTHING(
         "main_grads_dtype=bf16 main_grads_dtype=fp32 main_params_dtype=fp32 exp_avg_dtype=fp32 exp_avg_sq_dtype=fp32 "
@@ -153,8 +149,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("tp_2d tp_x tp_y use_nd_matmul", "tensor parallelism in two dimensions"),
     REFUSED("stage=*dpo* stage=*ppo* stage=*grpo* stage=*rm", REINFORCEMENT),
     REFUSED("hierarchical_context_parallel_sizes dynamic_context_parallel hybrid_context_parallel "
-            "max_seqlen_per_dp_cp_rank "
-            "min_dynamic_context_parallel_size",
+            "max_seqlen_per_dp_cp_rank min_dynamic_context_parallel_size",
             "context parallelism in levels or of changing width; in tsim it is one ring, gather or exchange"),
     REFUSED("moe_extended_tp", "experts divided over tensor and expert ranks together: --expert-tensor-parallel-size"),
     REFUSED("ds_sequence_parallel_size force_ds_sequence_parallel",
@@ -168,9 +163,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("allow_padding_num_layers", "layers that do nothing, on the last stages"),
     NOTHING("zero_bubble_* enable_optimizer_post_validation"),
     NOTHING("optimizer_offload_fraction use_megatron_fsdp use_custom_fsdp outer_dp_sharding_strategy zero_stage zero_* "
-            "data_parallel_sharding_strategy "
-            "expert_tensor_parallel_size context_parallel_size sequence_parallel cp_comm_type no_pipeline_parallel "
-            "pp_partition_method expert_model_parallel_size"),
+            "data_parallel_sharding_strategy expert_tensor_parallel_size context_parallel_size sequence_parallel "
+            "cp_comm_type no_pipeline_parallel pp_partition_method expert_model_parallel_size"),
     /* ---- speed: kernels, fusions, exchanges, the host ---- */
     SPEED("no_masked_softmax_fusion masked_softmax_fusion=OFF",
           "the softmax without its fused kernel (flash attention does not use it)"),
@@ -222,22 +216,19 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("NCCL_* NVTE_* UB_*", "what the environment says to libraries"),
     NOTHING(
         "scaled_*masked_softmax_fusion no_scaled_*masked_softmax_fusion masked_softmax_fusion bias_* "
-        "gradient_accumulation_fusion cross_entropy_* persist_layer_norm "
-        "apply_rope_fusion "
-        "moe_router_fusion use_te_activation_func memory_efficient_layer_norm "
-        "no_async_tensor_model_parallel_allreduce async_tensor_model_parallel_allreduce align_* delay_* "
-        "ddp_pad_buckets_for_high_nccl_busbw ddp_average_in_collective ddp_num_buckets disable_symmetric_registration "
-        "no_gradient_reduce_div_fusion pipeline_model_parallel_comm_backend high_priority_stream_groups batch_p2p_* "
-        "scatter_gather_tensors_in_pipeline sharp_enabled_group "
-        "suggested_communication_unit_size no_clone_scatter_output_in_embedding clone_scatter_output_in_embedding "
-        "cuda_graph_* te_rng_tracker manual_gc* no_manual_gc_eval empty_unused_memory_level recompute_* "
-        "activations_checkpoint_* checkpoint_num_layers checkpoint_activations contigious_checkpointing "
-        "deepspeed_activation_checkpointing "
-        "use_mpi use_embedding_scaling use_gcp_dynamic_checkpointing split_transformers scattered_embeddings "
+        "gradient_accumulation_fusion cross_entropy_* persist_layer_norm apply_rope_fusion moe_router_fusion "
+        "use_te_activation_func memory_efficient_layer_norm no_async_tensor_model_parallel_allreduce "
+        "async_tensor_model_parallel_allreduce align_* delay_* ddp_pad_buckets_for_high_nccl_busbw "
+        "ddp_average_in_collective ddp_num_buckets disable_symmetric_registration no_gradient_reduce_div_fusion "
+        "pipeline_model_parallel_comm_backend high_priority_stream_groups batch_p2p_* "
+        "scatter_gather_tensors_in_pipeline sharp_enabled_group suggested_communication_unit_size "
+        "no_clone_scatter_output_in_embedding clone_scatter_output_in_embedding cuda_graph_* te_rng_tracker manual_gc* "
+        "no_manual_gc_eval empty_unused_memory_level recompute_* activations_checkpoint_* checkpoint_num_layers "
+        "checkpoint_activations contigious_checkpointing deepspeed_activation_checkpointing use_mpi "
+        "use_embedding_scaling use_gcp_dynamic_checkpointing split_transformers scattered_embeddings "
         "fused_padded_mla_attention transformer_impl use_mcore_models attention_backend use_kernels "
-        "init_model_with_meta_device "
-        "nccl_communicator_config_path create_all_gather_group no_contiguous_buffers_in_local_ddp "
-        "use_contiguous_buffers_in_* sync_tp_duplicated_parameters "
+        "init_model_with_meta_device nccl_communicator_config_path create_all_gather_group "
+        "no_contiguous_buffers_in_local_ddp use_contiguous_buffers_in_* sync_tp_duplicated_parameters "
         "high_priority_a2a_comm_stream"),
     /* ---- Primus, for AMD's accelerators ---- */
     SPEED("use_turbo_grouped_mlp use_turbo_rms_norm use_turbo_parallel_linear use_turbo_gemm use_turbo_grouped_gemm",
@@ -282,9 +273,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "handler_name no_shuffle no_shared_storage overwrite_cache enable_thinking history_turns cut_max_seqlen "
         "no_add_gate query_key_layer_scaling no_attention_softmax_in_fp32 no_untie_embeddings_and_output_weights "
         "swap_optimizer_times ulysses_degree_in_cp disable_gloo_group enable_high_availability "
-        "enable_optimizer_state_local_copy "
-        "enable_hbmfault_repair enable_worker_reboot "
-        "enable_elastic* distributed_optimizer_no_replica optimizer_selection jit_compile no_enable_linear_qkv "
+        "enable_optimizer_state_local_copy enable_hbmfault_repair enable_worker_reboot enable_elastic* "
+        "distributed_optimizer_no_replica optimizer_selection jit_compile no_enable_linear_qkv "
         "kv_head_repeat_before_uly_alltoall routed_scaling_factor norm_topk_prob seq_aux moe_comm_aux* "
         "moe_device_level_aux* moe_router_bias_* beta_fast beta_slow low_freq_factor high_freq_factor "
         "original_max_position_embeddings longrope_* yarn_* use_glm_rope partial_rotary_factor rms_norm_eps "
@@ -296,42 +286,36 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     /* ---- experts, without --num-experts or whatever they are ---- */
     NOTHING(
         "use_z_loss moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff moe_z_loss_coeff "
-        "moe_input_jitter_eps "
-        "moe_router_score_function moe_router_pre_softmax moe_router_topk* moe_router_bias_update_rate "
-        "moe_per_layer_logging moe_token_drop_policy moe_ffn_hidden_size moe_use_upcycling moe_upcycling_granularity "
-        "moe_router_num_groups moe_router_group_topk moe_router_force_load_balancing moe_pad_expert_input_to_capacity "
-        "moe_router_padding_for_* moe_apply_probs_on_input moe_layer_freq moe_shared_expert_* "
-        "moe_router_enable_expert_bias "
-        "moe_expert_capacity_factor moe_grouped_gemm moe_permute_fusion moe_enable_deepep moe_flex_dispatcher_backend "
-        "moe_enable_routing_replay moe_eval_capacity_factor moe_train_capacity_factor "
-        "moe_min_capacity create_moe_param_group moe_loss_coeff disable_moe_token_dropping"),
+        "moe_input_jitter_eps moe_router_score_function moe_router_pre_softmax moe_router_topk* "
+        "moe_router_bias_update_rate moe_per_layer_logging moe_token_drop_policy moe_ffn_hidden_size moe_use_upcycling "
+        "moe_upcycling_granularity moe_router_num_groups moe_router_group_topk moe_router_force_load_balancing "
+        "moe_pad_expert_input_to_capacity moe_router_padding_for_* moe_apply_probs_on_input moe_layer_freq "
+        "moe_shared_expert_* moe_router_enable_expert_bias moe_expert_capacity_factor moe_grouped_gemm "
+        "moe_permute_fusion moe_enable_deepep moe_flex_dispatcher_backend moe_enable_routing_replay "
+        "moe_eval_capacity_factor moe_train_capacity_factor moe_min_capacity create_moe_param_group moe_loss_coeff "
+        "disable_moe_token_dropping"),
     /* ---- data, tokenizer, evaluation, checkpoints, logging, initialization, the optimizer's numbers ---- */
     NOTHING(
         "data_* train_data_* valid_* test_* split mock_data vocab_file merge_file train_mode tokenizer* *_tokenizer "
-        "*_tokenizer_* "
-        "tiktoken* trust_remote_code num_workers dataloader_* no_mmap_bin_files mmap_bin_files mmap_warmup "
-        "num_dataset_builder_threads "
-        "no_create_attention_mask_in_dataloader create_attention_mask_in_dataloader reset_position_ids "
-        "eod_mask_loss object_storage* per_split* sample_rate mask_prob short_seq_prob "
-        "train_weighted* full_validation multiple_validation_sets mid_level_dataset_surplus allow_ambiguous_pad_tokens "
-        "sft_tokenizer_prompt_format fim_* dataset* *_dataset special_tokens* goldfish_* bert_load titles_data_path "
-        "query_in_block_prob use_one_sent_docs loss_on_targets_only reweight_loss_based_on_position_frequency "
-        "custom_token_counting "
-        "reset_progress train_idx_path train_desc_path train_doc_idx_path "
-        "train_sample_idx_path train_shuffle_idx_path repeated_dataloader return_data_index "
-        "train_data_exact_num_epochs "
-        "enable_msc disable_msc"),
+        "*_tokenizer_* tiktoken* trust_remote_code num_workers dataloader_* no_mmap_bin_files mmap_bin_files "
+        "mmap_warmup num_dataset_builder_threads no_create_attention_mask_in_dataloader "
+        "create_attention_mask_in_dataloader reset_position_ids eod_mask_loss object_storage* per_split* sample_rate "
+        "mask_prob short_seq_prob train_weighted* full_validation multiple_validation_sets mid_level_dataset_surplus "
+        "allow_ambiguous_pad_tokens sft_tokenizer_prompt_format fim_* dataset* *_dataset special_tokens* goldfish_* "
+        "bert_load titles_data_path query_in_block_prob use_one_sent_docs loss_on_targets_only "
+        "reweight_loss_based_on_position_frequency custom_token_counting reset_progress train_idx_path train_desc_path "
+        "train_doc_idx_path train_sample_idx_path train_shuffle_idx_path repeated_dataloader return_data_index "
+        "train_data_exact_num_epochs enable_msc disable_msc"),
     NOTHING(
         "eval_* save* load* no_save_* no_load_* ckpt* no_ckpt* dist_ckpt* use_dist_ckpt* use_checkpoint_opt* "
         "*use_tokenizer_model_from_checkpoint_args non_persistent* finetune pretrained_checkpoint exit_* "
         "auto_detect_ckpt_format async_save async_ckpt_* use_persistent_ckpt_worker no_strict_fsdp_dtensor_load "
         "distrib_optim_fully_reshardable* replication* universal_checkpoint verify_integrity persistent_save_interval"),
     NOTHING("no_initialization perform_initialization init_* embedding_init* output_layer_init_method "
-            "use_cpu_initialization "
-            "data_parallel_random_init seed lr* min_lr decoupled_* warmup override_opt* override_lr_scheduler "
-            "use_checkpoint_lr_scheduler weight_decay* start_weight_decay "
-            "end_weight_decay clip_grad adam_* sgd_momentum muon_* calculate_per_token_loss apply_wd_to_qk_layernorm "
-            "train_tokens optimizer_config_file"),
+            "use_cpu_initialization data_parallel_random_init seed lr* min_lr decoupled_* warmup override_opt* "
+            "override_lr_scheduler use_checkpoint_lr_scheduler weight_decay* start_weight_decay end_weight_decay "
+            "clip_grad adam_* sgd_momentum muon_* calculate_per_token_loss apply_wd_to_qk_layernorm train_tokens "
+            "optimizer_config_file"),
     NOTHING(
         "log_* no_log_* tensorboard* wandb* timing_log_* logging_level one_logger* no_one_logger enable_one_logger "
         "app_tag_* config_logger_dir enable_ft_package calc_ft_timeouts ft_* inprocess* adlr_autoresume* "
@@ -344,8 +328,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING(
         "ntasks* cpus_per_task gpus_per_task exclusive container_* partition account time job_name mem cpu_bind mpi "
         "distributed_* rank local_rank world_size dist_url lazy_mpu_init disable_gloo_process_groups enable_gloo* "
-        "launcher.* master_addr "
-        "master_port node_rank rdzv_* max_restarts tee redirects standalone hostfile log_dir enable_experimental "
-        "deepspeed_config deepspeed_mpi deepscale* slurm.tasks [A-Z][A-Z_]*"),
+        "launcher.* master_addr master_port node_rank rdzv_* max_restarts tee redirects standalone hostfile log_dir "
+        "enable_experimental deepspeed_config deepspeed_mpi deepscale* slurm.tasks [A-Z][A-Z_]*"),
 };
 const size_t TSIM_N_MEGATRON_ARGUMENTS = sizeof TSIM_MEGATRON_ARGUMENTS / sizeof TSIM_MEGATRON_ARGUMENTS[0];

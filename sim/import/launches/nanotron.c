@@ -24,13 +24,11 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("model.model_config.use_fa3", "another kernel of attention: software.attention_kernel"),
     SPEED("model.model_config._use_doc_masking", WITHIN_DOCUMENTS),
     NOTHING("checkpoints.* data_stages* general.* lighteval* brrr_data* logging.* profiler* s3_upload* tokenizer.* "
-            "metrics_logging* "
-            "model.ddp_bucket_cap_mb model.init_method.* model.make_vocab_size_divisible_by optimizer.clip_grad "
-            "optimizer.learning_rate_scheduler.* optimizer.optimizer_factory.* optimizer.weight_decay* "
-            "optimizer.torch_adam_is_fused optimizer.adam_* tokens.limit_* tokens.val_check_interval "
-            "parallelism.tp_linear_async_communication parallelism.expert_* "
-            "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* "
-            "experiment_logger*"),
+            "metrics_logging* model.ddp_bucket_cap_mb model.init_method.* model.make_vocab_size_divisible_by "
+            "optimizer.clip_grad optimizer.learning_rate_scheduler.* optimizer.optimizer_factory.* "
+            "optimizer.weight_decay* optimizer.torch_adam_is_fused optimizer.adam_* tokens.limit_* "
+            "tokens.val_check_interval parallelism.tp_linear_async_communication parallelism.expert_* "
+            "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* experiment_logger*"),
     NOTHING("model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
             "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_*_config "
             "model.model_config.rms_norm_eps model.model_config.rope_* model.model_config.use_cache "
@@ -40,10 +38,6 @@ static const struct tsim_setting_class CLASSES[] = {
             "model.model_config.flex_attention_mask model.model_config.log_attn_probs"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
-
-static void add_int(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, int64_t value) {
-    add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
-}
 
 /* The layers are Llama's, or Qwen2's, which have biases if attention_bias says so. */
 static void add_model(struct tsim_recipe *r) {

@@ -101,29 +101,27 @@ static const struct tsim_setting_class CLASSES[] = {
             "data.train_ds.concat_sampling_probabilities data.data_prefix data.fim.*"),
     /* nothing */
     SPEED("data.train_ds.max_seq_length", OF_LENGTHS),
-    NOTHING("bert_* trainer.* exp_manager.* run.* hydra.* defaults* data.* optim.* tokenizer.* "
-            "nsys_profile.* memory_profile.* log.* resume.* _* *._target_ name restore_from_* base_config "
-            "target model_type mcore_gpt megatron_legacy max_position_embeddings init_method_std "
-            "use_scaled_init_method apply_query_key_layer_scaling layernorm_epsilon "
-            "do_layer_norm_weight_decay make_vocab_size_divisible_by pre_process post_process "
-            "persist_layer_norm transformer_block_type=*_ln openai_gelu normalize_attention_scores onnx_safe "
-            "rotary_* seq_len_interpolation_factor apply_rope_fusion attention_type=multihead "
-            "scale_positional_embedding native_amp_* hysteresis fp16_lm_cross_entropy megatron_amp_O2 "
-            "async_grad_allreduce grad_allreduce_chunk_size_mb grad_div_ar_fusion "
-            "gradient_accumulation_fusion get_attention_mask_from_fusion cross_entropy_* bias_* "
-            "masked_softmax_fusion seed* dist_ckpt_* sharp resume_from_checkpoint use_cpu_initialization "
-            "apex_transformer_log_level log_* sync_batch_comm gradient_as_bucket_view transformer_engine "
-            "use_te_rng_tracker reduce_amax tp_only_amax_red fp8_margin fp8_recipe fp4_recipe fp8_interval "
-            "fp8_amax_* fp8_e4m3 fp8_hybrid gc_interval gc_interval_* sequence_parallel batch_p2p_* "
-            "activations_checkpoint_method activations_checkpoint_num_layers recompute_* encoder_seq_length "
-            "bf16 fp16 params_dtype pipeline_dtype autocast_dtype layernorm_zero_centered_gamma use_emha "
-            "moe_aux_loss_coeff moe_z_loss_coeff moe_router_load_balancing_type moe_input_jitter_eps "
-            "moe_token_dispatcher_type moe_router_dtype moe_router_pre_softmax moe_router_score_function "
-            "moe_router_bias_update_rate moe_router_topk* moe_per_layer_logging moe_token_drop_policy "
-            "moe_shared_expert_overlap gradient_accumulation_steps old_context_len scale_factor "
-            "low_freq_factor high_freq_factor save_* ckpt_* use_flash_attention cp_comm_type precision "
-            "inference.* hidden_act distribute_saved_activations share_embeddings_and_output_weights "
-            "enable_autocast answer_only_loss hidden_dropout attention_dropout"),
+    NOTHING("bert_* trainer.* exp_manager.* run.* hydra.* defaults* data.* optim.* tokenizer.* nsys_profile.* "
+            "memory_profile.* log.* resume.* _* *._target_ name restore_from_* base_config target model_type mcore_gpt "
+            "megatron_legacy max_position_embeddings init_method_std use_scaled_init_method "
+            "apply_query_key_layer_scaling layernorm_epsilon do_layer_norm_weight_decay make_vocab_size_divisible_by "
+            "pre_process post_process persist_layer_norm transformer_block_type=*_ln openai_gelu "
+            "normalize_attention_scores onnx_safe rotary_* seq_len_interpolation_factor apply_rope_fusion "
+            "attention_type=multihead scale_positional_embedding native_amp_* hysteresis fp16_lm_cross_entropy "
+            "megatron_amp_O2 async_grad_allreduce grad_allreduce_chunk_size_mb grad_div_ar_fusion "
+            "gradient_accumulation_fusion get_attention_mask_from_fusion cross_entropy_* bias_* masked_softmax_fusion "
+            "seed* dist_ckpt_* sharp resume_from_checkpoint use_cpu_initialization apex_transformer_log_level log_* "
+            "sync_batch_comm gradient_as_bucket_view transformer_engine use_te_rng_tracker reduce_amax "
+            "tp_only_amax_red fp8_margin fp8_recipe fp4_recipe fp8_interval fp8_amax_* fp8_e4m3 fp8_hybrid gc_interval "
+            "gc_interval_* sequence_parallel batch_p2p_* activations_checkpoint_method "
+            "activations_checkpoint_num_layers recompute_* encoder_seq_length bf16 fp16 params_dtype pipeline_dtype "
+            "autocast_dtype layernorm_zero_centered_gamma use_emha moe_aux_loss_coeff moe_z_loss_coeff "
+            "moe_router_load_balancing_type moe_input_jitter_eps moe_token_dispatcher_type moe_router_dtype "
+            "moe_router_pre_softmax moe_router_score_function moe_router_bias_update_rate moe_router_topk* "
+            "moe_per_layer_logging moe_token_drop_policy moe_shared_expert_overlap gradient_accumulation_steps "
+            "old_context_len scale_factor low_freq_factor high_freq_factor save_* ckpt_* use_flash_attention "
+            "cp_comm_type precision inference.* hidden_act distribute_saved_activations "
+            "share_embeddings_and_output_weights enable_autocast answer_only_loss hidden_dropout attention_dropout"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 /* clang-format on */
@@ -207,8 +205,7 @@ static void find_named(struct reading *g, struct tsim_gpt *gpt) {
     if (!gpt->named && !tsim_recipe_find(g->r, "num_layers") && !tsim_import_override(&g->r->input, "model"))
         tsim_diag_hint(tsim_recipe_error(g->r, class, "tsim does not know the model '%.60s'", dot + 1),
                        "it knows Llama2Config7B, Llama3Config8B, ...; name the model with --model ID or --hf CONFIG, "
-                       "or add num_layers, "
-                       "hidden_size and the other sizes");
+                       "or add num_layers, hidden_size and the other sizes");
 }
 
 static bool is_bert(struct tsim_recipe *r) {

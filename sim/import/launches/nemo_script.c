@@ -165,8 +165,7 @@ static enum meaning meaning_of(const char *name) {
         [IS_BUILT] = NOTHING("data._call trainer._call model._call trainer.strategy._call"),
         [IS_PART] = NOTHING("data trainer model peft trainer.strategy"),
         [IS_ELSEWHERE] =
-            NOTHING("data.*._* log.* resume.* trainer.callbacks* *\\[* dir name peft_scheme packed_sequence "
-                    "packing"),
+            NOTHING("data.*._* log.* resume.* trainer.callbacks* *\\[* dir name peft_scheme packed_sequence packing"),
         [IS_CLASS] = NOTHING("*._0"), /* run.Config(llm.Llama3Config8B) */
         [IS_ARGUMENT] = NOTHING("_* *._*")};
     const struct tsim_setting_class *row = tsim_setting_class_of(name, NULL, NAMES, N_MEANINGS);

@@ -46,15 +46,12 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("use_qk_layernorm", "norms of queries and keys"),
     SPEED("memory_profiling* wall_clock_breakdown", "timers that wait for the accelerator"),
     NOTHING("zero_optimization.contiguous_gradients fp16.fp16 optimizer.params.adam_w_mode"),
-    NOTHING(
-        "lr* min_lr warmup* weight_decay clip_grad gradient_clipping optimizer.* scheduler.* override_lr_scheduler "
-        "use_checkpoint_lr_scheduler init_method* output_layer_init_method use_mup mup_* coord_check* mup "
-        "data_* train_data_* valid_data_* test_data_* train_label_* valid_label_* test_label_* label_data_* pos_* "
-        "neg_* "
-        "train_dataset_* valid_dataset_* test_dataset_* weight_by_num_documents weighted_sampler_alpha split "
-        "mmap_warmup "
-        "pack_impl dataset_impl allow_chopping reset_attention_mask reset_position_ids eod_mask_loss short_seq_prob "
-        "vocab_file merge_file tokenizer_type num_workers extra_save_iters fim_* train_impl"),
+    NOTHING("lr* min_lr warmup* weight_decay clip_grad gradient_clipping optimizer.* scheduler.* override_lr_scheduler "
+            "use_checkpoint_lr_scheduler init_method* output_layer_init_method use_mup mup_* coord_check* mup data_* "
+            "train_data_* valid_data_* test_data_* train_label_* valid_label_* test_label_* label_data_* pos_* neg_* "
+            "train_dataset_* valid_dataset_* test_dataset_* weight_by_num_documents weighted_sampler_alpha split "
+            "mmap_warmup pack_impl dataset_impl allow_chopping reset_attention_mask reset_position_ids eod_mask_loss "
+            "short_seq_prob vocab_file merge_file tokenizer_type num_workers extra_save_iters fim_* train_impl"),
     NOTHING(
         "save* load* checkpoint_factor checkpoint_scale checkpoint.* checkpoint_validation* keep_last_n_checkpoints "
         "no_save_* no_load_* finetune s3_* eval_* do_train do_valid do_test iteration log_* logging steps_per_print "
@@ -66,18 +63,16 @@ static const struct tsim_setting_class CLASSES[] = {
             "is_pipe_parallel world_size global_num_gpus seed onnx_safe adlr_autoresume*"),
     NOTHING("hysteresis loss_scale* min_scale min_loss_scale initial_loss_scale dynamic_loss_scale fp16.* bf16.* amp.* "
             "neox_precision data_types.grad_accum_dtype=fp32 fp16_lm_cross_entropy attention_softmax_in_fp32 "
-            "apply_query_key_layer_scaling "
-            "zero_optimization.* zero_allow_untested_optimizer communication_data_type prescale_gradients "
-            "gradient_predivide_factor gradient_accumulation_fusion"),
+            "apply_query_key_layer_scaling zero_optimization.* zero_allow_untested_optimizer communication_data_type "
+            "prescale_gradients gradient_predivide_factor gradient_accumulation_fusion"),
     NOTHING("norm_eps layernorm_epsilon rms_norm_epsilon scalenorm_epsilon rotary_* opt_pos_emb_offset "
             "output_layer_parallelism scaled_* bias_gelu_fusion bias_dropout_fusion rope_fusion layernorm_fusion "
             "rmsnorm_fusion rope_base synchronize_each_layer gpt_j_tied use_bias_in_* mlp_multiple_of multiple_of "
             "max_position_embeddings num_unique_layers param_sharing_style gmlp_* moe_* use_checkpoint_num_layers "
             "attention_head_type use_flash_cross_entropy full_precision_lm_cross_entropy cooldown save_base_shapes "
-            "base_shapes_file "
-            "mlp_type activation expansion_factor batch_size text_gen_type temperature top_k top_p maximum_tokens "
-            "make_vocab_size_divisible_by checkpoint_num_layers peak_theoretical_tflops "
-            "sample_* num_samples recompute char_level_ppl prompt_end return_logits return_prompt*"),
+            "base_shapes_file mlp_type activation expansion_factor batch_size text_gen_type temperature top_k top_p "
+            "maximum_tokens make_vocab_size_divisible_by checkpoint_num_layers peak_theoretical_tflops sample_* "
+            "num_samples recompute char_level_ppl prompt_end return_logits return_prompt*"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

@@ -25,6 +25,10 @@ static inline void add(struct tsim_recipe *r, const struct tsim_setting *from, c
                     tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
 }
 
+static inline void add_int(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, int64_t value) {
+    add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
+}
+
 /* Adds the setting under another key, if it is there. */
 static inline void add_as(struct tsim_recipe *r, const struct tsim_setting *s, const char *key) {
     if (s)

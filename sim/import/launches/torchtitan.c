@@ -55,9 +55,8 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("parallelism.pipeline_parallel_schedule_csv experimental.pipeline_parallel_schedule_csv", "a schedule of its own"),
     NOTHING("parallelism.pipeline_parallel_*_stage_less_layers=1"),
     SPEED("parallelism.pipeline_parallel_*_stage_less_layers", "where stages begin: parallelism.layers_per_stage"),
-    NOTHING("*.pipeline_parallel_schedule *.pipeline_parallel_microbatch* "
-            "*.pipeline_parallel_layers_per_stage *.context_parallel_rotate_method "
-            "*.context_parallel_load_balancer parallelism.fsdp_reshard_after_forward "
+    NOTHING("*.pipeline_parallel_schedule *.pipeline_parallel_microbatch* *.pipeline_parallel_layers_per_stage "
+            "*.context_parallel_rotate_method *.context_parallel_load_balancer parallelism.fsdp_reshard_after_forward "
             "training.fsdp_reshard_after_forward parallelism.expert_tensor_parallel_degree "
             "*.enable_async_tensor_parallel parallelism.expert_parallel_comm_backend=standard"),
     SPEED("parallelism.expert_parallel_comm_backend", "another library for the exchange of experts"),

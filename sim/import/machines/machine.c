@@ -207,8 +207,7 @@ static enum tsim_status complete(struct tsim_arena *arena, const struct parts *p
                                     "the file says neither which accelerators these are%s nor how they are linked",
                                     m->sm > 0 ? tsim_arena_printf(arena, " (%s)", described(arena, m)) : ""),
                    "give it with --set accelerator=ID, as h100-sxm or h100-pcie; it stands in the file that NCCL "
-                   "writes in a running job "
-                   "(NCCL_TOPO_DUMP_FILE)");
+                   "writes in a running job (NCCL_TOPO_DUMP_FILE)");
     return TSIM_ERR_INFEASIBLE;
 }
 
@@ -221,9 +220,7 @@ static const char *rate(struct tsim_arena *arena, double bytes_per_s) {
 /* Writes bandwidths if the wires differ from those of the similar node: what rings reach changes with them. */
 static const char *bandwidths(struct tsim_arena *arena, const struct tsim_node *like, double share) {
     return tsim_arena_printf(
-        arena,
-        "  bandwidth: %s\n  ring_bandwidth: {value: %s, source: \"%s's, as the wires are\", status: "
-        "estimate}\n",
+        arena, "  bandwidth: %s\n  ring_bandwidth: {value: %s, source: \"%s's, as the wires are\", status: estimate}\n",
         rate(arena, share * like->scale_up_bytes_per_s), rate(arena, share * like->scale_up_ring_bytes_per_s),
         like->name);
 }

@@ -111,8 +111,7 @@ static void enter_text_config(struct tsim_hf_reading *r) {
     for (size_t i = 0; i < sizeof TOWERS / sizeof TOWERS[0] && !has_tower; i++)
         if (tsim_hf_find(r, TOWERS[i]) && !tsim_import_ignores(r->input, TOWERS[i]))
             tsim_diag_hint(tsim_hf_refuse(r, TOWERS[i],
-                                          "images and sound have towers of their own, which a model file "
-                                          "cannot say"),
+                                          "images and sound have towers of their own, which a model file cannot say"),
                            "--ignore %s imports the text part alone", TOWERS[i]);
     const struct tsim_value *tied = tsim_hf_find(r, "tie_word_embeddings");
     if (has_tower)
