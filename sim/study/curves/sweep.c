@@ -503,7 +503,7 @@ static enum tsim_status commit(struct keeper *keeper, struct tsim_diags *diags) 
     return TSIM_OK;
 }
 
-/* What is under way has some time to come to its end and be kept. */
+/* Work under way has some time to come to its end and be kept. */
 static void stop(struct job *job) {
     pthread_mutex_lock(&job->mutex);
     if (!job->is_stopped)
