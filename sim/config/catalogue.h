@@ -647,10 +647,12 @@ enum tsim_cross_entropy {
     TSIM_LOSS_SHIFTED
 };
 
-/* The scales of fp8 operands come from one of three places. DELAYED takes the largest values of earlier steps, so that
+/* The scales of fp8 operands come from one of four places. DELAYED takes the largest values of earlier steps, so that
  * the kernel that makes a tensor can write it in fp8. CURRENT takes the tensor's own largest value, which one pass
- * finds before another one quantizes. BLOCK takes the largest value of each tile, found while it is quantized. */
-enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING_BLOCK };
+ * finds before another one quantizes. BLOCK takes the largest value of each tile, found while it is quantized. ROWS
+ * takes that of each row along the product's depth, so that a tensor of two products is quantized twice, with other
+ * scales; what ranks send one another stays in 16 bits (torchao's recipe "rowwise"). */
+enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING_BLOCK, TSIM_SCALING_ROWS };
 
 /* Batch normalization and the activation behind it (model/layer_list.h) are computed in one of three ways. APART: in
  * passes of their own. SUMS_FUSED: the sums in the convolution that writes the input, and the rest in an addition if

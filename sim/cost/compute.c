@@ -26,6 +26,8 @@ enum { CLOCK_STEPS = 40 };
 #define LOAD_BYTES 16.0
 #define UNALIGNED_FRAC 0.69
 #define UNALIGNED_VECTOR_FRAC 0.90 /* a part of the rate of fp32 products */
+/* PyTorch's kernel for scales of rows: on most shapes 0.90 to 1.00 of cuBLAS's rate (pytorch/pytorch issue 147971). */
+#define ROW_SCALES_FRAC 0.95
 
 /* The shape terms of flash attention, of cuDNN's kernel and of FlashAttention-1 (see the header). */
 #define FLASH_HEAD_DIM_RAMP 20.0
@@ -308,10 +310,13 @@ static bool is_aligned(const struct tsim_op *op) {
 }
 
 /* Returns whether sums are promoted. They stay in the matrix units' fewer bits only in forward products (Transformer
- * Engine's recipes, fp8_gemm_dgrad and _wgrad; torchao's float8; XLA), and in none with scales of blocks (its
- * Float8BlockScaling; DeepSeek-V3, section 3.3.2). */
+ * Engine's recipes, fp8_gemm_dgrad and _wgrad; torchao's float8; XLA), in none with scales of blocks (its
+ * Float8BlockScaling; DeepSeek-V3, section 3.3.2), and in all with scales of rows (torchao's recipe "rowwise": PyTorch's
+ * kernel is only fast so). */
 static bool is_promoted(const struct tsim_software *software, const struct tsim_op *op) {
-    return op->precision == TSIM_FP8 && (op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK);
+    if (op->precision != TSIM_FP8 || software->fp8_scaling == TSIM_SCALING_ROWS)
+        return false;
+    return op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK;
 }
 
 /* Returns the time of a convolution whose groups are joined: `joined` of them share one product, on its diagonal. */
@@ -366,6 +371,9 @@ static struct tsim_amount product_time(struct tsim_term_recorder *r, const struc
     if (a->fp8_gradients_frac > 0 && is_promoted(software, op))
         time = slower(r, time, "with sums in fp32",
                       tsim_of_accelerator(r, a, "efficiency.fp8_gradients", a->fp8_gradients_frac, TSIM_FRACTION));
+    if (op->precision == TSIM_FP8 && software->fp8_scaling == TSIM_SCALING_ROWS)
+        time = slower(r, time, "with scales of rows",
+                      constant(r, "rate with scales of rows over that with one scale", ROW_SCALES_FRAC, TSIM_FRACTION));
     if (op->is_grouped && a->grouped_products_frac > 0)
         time =
             slower(r, time, "grouped",

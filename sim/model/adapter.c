@@ -101,7 +101,7 @@ double tsim_restored_bytes(const struct tsim_scenario *sc, double elements) {
 
 /* ---- operators ---- */
 
-void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
+static void dequantize(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
     if (!tsim_base_is_quantized(z->scenario))
         return;
     elementwise(list, "weight to 16 bits", elements, tsim_base_weight_bytes(z->scenario) + z->element_bytes, 1);
@@ -109,9 +109,19 @@ void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *z
         elementwise(list, "weight to bf16", elements, 2 * z->element_bytes, 1);
 }
 
+void tsim_op_take_weight(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
+    dequantize(list, z, elements);
+    if (scales_rows(z))
+        cast(list, z, "weight, cast", elements);
+}
+
 void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
     const struct tsim_accelerator *accelerator = z->scenario->cluster.node->accelerator;
-    tsim_op_dequantize(list, z, elements);
+    dequantize(list, z, elements);
+    if (scales_rows(z)) {
+        cast_columns(list, z, "weight, cast columns", elements);
+        return;
+    }
     bool is_by_rows = accelerator->nccl_generation < TSIM_BLACKWELL;
     bool is_kept_once = tsim_is_frozen(z->scenario) ||
                         (z->software->fusion == TSIM_FUSION_COMPILE && accelerator->compute_capability > 0);

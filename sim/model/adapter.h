@@ -64,12 +64,12 @@ struct tsim_op_list;
  * pass. */
 void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape, struct tsim_adapters of);
 void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape, struct tsim_adapters of);
-/* Adds the kernels that restore a quantized frozen weight of so many elements before its product, forward or
- * backward. */
-void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
-/* Does the same, and also transposes a trained weight in fp8 if the software keeps it once, which is compiled software
- * on NVIDIA's accelerators before Blackwell (pytorch/ao float8_ops.py, preprocess_addmm). Transformer Engine's cast
- * writes both. */
+/* Adds the kernels that a weight of so many elements needs before its product in the forward pass: a quantized frozen
+ * one is restored, and with scales of rows it is cast. */
+void tsim_op_take_weight(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
+/* Does the same in the backward pass, where the cast is by columns. It also transposes a trained weight in fp8 if the
+ * software keeps it once, which is compiled software on NVIDIA's accelerators before Blackwell (pytorch/ao
+ * float8_ops.py, preprocess_addmm). Transformer Engine's cast writes both. */
 void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
 
 /* The first returns whether products of frozen 4-bit weights keep their inputs, as in bitsandbytes before 0.43.2

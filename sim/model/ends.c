@@ -106,9 +106,9 @@ static void in_pieces(struct tsim_op *op, double pieces) {
     op->bytes += (pieces - 1) * whole * tsim_operand_bytes(op->precision);
 }
 
-static void dequantize_head(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void take_head_weight(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->software->quantizes_head)
-        tsim_op_dequantize(list, z, head_pieces(z) * tsim_head_columns(z->scenario) * z->h);
+        tsim_op_take_weight(list, z, head_pieces(z) * tsim_head_columns(z->scenario) * z->h);
 }
 
 static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -123,7 +123,7 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     }
     if (head.t < z->t) /* the head's tokens are picked out */
         elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
-    dequantize_head(list, z);
+    take_head_weight(list, &head);
     in_pieces(gemm(list, "head", head.linear_precision, head.t, vocab, z->h, e, e), head_pieces(z));
     elementwise(list, "loss", head.t * vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
     double metrics = (double)z->software->loss_metrics;
@@ -159,7 +159,7 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
     double vocab = tsim_head_columns(z->scenario);
     struct tsim_op_shape head = head_shape(z);
     elementwise(list, "loss", head.t * vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
-    dequantize_head(list, z);
+    take_head_weight(list, &head);
     int32_t first = list->n;
     tsim_op_linear_backward(list, &head,
                             &(struct tsim_op_linear){.input = "head, input",

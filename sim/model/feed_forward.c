@@ -11,7 +11,7 @@ void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     int32_t first = list->n;
     if (!shares_norm(z))
         tsim_op_gather_input(list, z, "tensor: gather, ffn", z->h);
-    tsim_op_dequantize(list, z, up * z->f * z->h);
+    tsim_op_take_weight(list, z, up * z->f * z->h);
     struct tsim_op *first_product = gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
     first_product->product = TSIM_PRODUCT_UP;
     if (z->model->gated_mlp)
@@ -27,7 +27,7 @@ void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     }
     if (!activates_in_product(z) || !scales_are_known(z) || has_adapters)
         cast_activation(list, z, "cast, activation", z->t * z->f);
-    tsim_op_dequantize(list, z, z->h * z->f);
+    tsim_op_take_weight(list, z, z->h * z->f);
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e)->product = TSIM_PRODUCT_DOWN;
     tsim_op_adapters_forward(list, z, tsim_adapters_of(z, TSIM_PRODUCT_DOWN));
     tsim_op_reduce_output(list, z, "tensor: reduce, ffn");

@@ -330,7 +330,7 @@ static int32_t experts_forward(struct tsim_op_list *list, const struct tsim_op_s
     join_rows(list, z, &x, "tensor: gather, experts", false);
     pad_rows(list, z, &x, "pad, experts");
     cast(list, g, "cast, experts", x.rows * z->h);
-    tsim_op_dequantize(list, g, g->groups * up * x.f * z->h);
+    tsim_op_take_weight(list, g, g->groups * up * x.f * z->h);
     grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g)->product = TSIM_PRODUCT_UP;
     if (is_activation_in_products(z)) {
         list->ops[list->n - 1].bytes += quantized_twice_bytes(z, x.rows * x.f);
@@ -341,7 +341,7 @@ static int32_t experts_forward(struct tsim_op_list *list, const struct tsim_op_s
             ->parts = TSIM_RECOMPUTE_ACTIVATION;
         cast_activation(list, g, "cast, expert activation", x.rows * x.f);
     }
-    tsim_op_dequantize(list, g, g->groups * z->h * x.f);
+    tsim_op_take_weight(list, g, g->groups * z->h * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g)->product = TSIM_PRODUCT_DOWN;
     pad_rows(list, z, &x, "unpad, experts");
     last_bias_forward(list, z, &x);
@@ -442,7 +442,7 @@ static void latent_forward(struct tsim_op_list *list, const struct tsim_op_shape
     if (z->model->experts.latent == 0)
         return;
     cast(list, z, "cast", z->ts * k);
-    tsim_op_dequantize(list, z, n * k);
+    tsim_op_take_weight(list, z, n * k);
     gemm(list, name, z->linear_precision, z->ts, n, k, z->linear_bytes, z->element_bytes);
 }
 

@@ -40,7 +40,7 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_norm_before_linear(list, z, "norm 1");
     tsim_op_gather_input(list, z, "tensor: gather, Mamba", z->h);
     struct tsim_recurrent_adapters of = tsim_recurrent_adapters(z, 2 * x.d, x.d);
-    tsim_op_dequantize(list, z, 2 * x.d * z->h);
+    tsim_op_take_weight(list, z, 2 * x.d * z->h);
     gemm(list, "Mamba in", z->linear_precision, z->t, 2 * x.d, z->h, le, e);
     tsim_op_adapters_forward(list, z, of.in);
     elementwise(list, "Mamba convolution", z->t * x.d, 2 * e, 1);
@@ -54,7 +54,7 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     elementwise(list, "Mamba scan", z->t * x.d, 4 * e, 1)->bytes +=
         z->t * 2 * x.n * e + (z->scenario->cached_tokens > 0 ? 2 * state_bytes(z) : 0);
     cast(list, z, "cast", z->t * x.d);
-    tsim_op_dequantize(list, z, z->h * x.d);
+    tsim_op_take_weight(list, z, z->h * x.d);
     gemm(list, "Mamba out", z->linear_precision, z->t, z->h, x.d, le, e);
     tsim_op_adapters_forward(list, z, of.out);
     tsim_op_reduce_output(list, z, "tensor: reduce, Mamba");

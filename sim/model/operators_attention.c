@@ -206,7 +206,7 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
 static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
     tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
-    tsim_op_dequantize(list, z, (z->query + z->key + z->value + z->gate) * z->h);
+    tsim_op_take_weight(list, z, (z->query + z->key + z->value + z->gate) * z->h);
     struct tsim_op *qkv = gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value + z->gate,
                                z->h, le, attention_bytes(z));
     qkv->product = TSIM_PRODUCT_QKV;
@@ -234,9 +234,9 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
     const struct tsim_latent *latent = &z->model->latent;
     double e = z->element_bytes, le = z->linear_bytes, query_rank = (double)latent->query_rank,
            kv_rank = (double)latent->kv_rank, down = kv_rank + (double)latent->rope_dim;
-    tsim_op_dequantize(list, z,
-                       z->h * (query_rank + down) + z->query * (query_rank > 0 ? query_rank : z->h) +
-                           expanded_width(z) * kv_rank);
+    tsim_op_take_weight(list, z,
+                        z->h * (query_rank + down) + z->query * (query_rank > 0 ? query_rank : z->h) +
+                            expanded_width(z) * kv_rank);
     if (query_rank > 0)
         gemm(list, "attention q down", z->linear_precision, z->ts, query_rank, z->h, le, e);
     gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
@@ -313,7 +313,7 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
         transpose(list, z, "cast", z->t * z->q);
     else
         cast(list, z, "cast", z->t * z->q);
-    tsim_op_dequantize(list, z, z->h * z->q);
+    tsim_op_take_weight(list, z, z->h * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
         TSIM_PRODUCT_OUT;
     tsim_op_adapters_forward(list, z, tsim_adapters_of(z, TSIM_PRODUCT_OUT));

@@ -6,11 +6,18 @@
 
 /* ---- forward ---- */
 
+/* Returns whether products take gathered pieces as they come. With scales of rows torch.compile leaves the gather apart
+ * from the product (pytorch/pytorch issue 149990). */
+static bool pipelines_gathers(const struct tsim_op_shape *z) {
+    return z->scenario->parallelism.overlap.tensor && !scales_rows(z);
+}
+
 /* Adds the copies of sequence parallelism along the tokens of a sample: what is gathered lies by ranks, and is copied
- * into samples; what is scattered is copied the other way round. With tensor overlap products take the pieces as they
- * come. */
-static struct tsim_op *sequence_copy(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes) {
-    bool copies = z->software->sequence_copies && z->sequence_parallel && !z->scenario->parallelism.overlap.tensor;
+ * into samples; what is scattered is copied the other way round. Products that take the pieces as they come, or give
+ * them, need none. */
+static struct tsim_op *sequence_copy(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes,
+                                     bool is_pipelined) {
+    bool copies = z->software->sequence_copies && z->sequence_parallel && !is_pipelined;
     return copies ? elementwise(list, "tensor: samples, copy", bytes, 2, 1) : NULL;
 }
 
@@ -25,10 +32,12 @@ static void sum_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z,
 void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width) {
     if (!z->sequence_parallel)
         return;
-    double bytes = z->t * width * z->linear_bytes;
-    tensor_collective(list, name, TSIM_OP_ALL_GATHER, bytes,
-                      z->scenario->parallelism.overlap.tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED);
-    sequence_copy(list, z, bytes);
+    double bytes = z->t * width * gathered_bytes(z);
+    bool pipelined = pipelines_gathers(z);
+    tensor_collective(list, name, TSIM_OP_ALL_GATHER, bytes, pipelined ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED);
+    sequence_copy(list, z, bytes, pipelined);
+    if (scales_rows(z))
+        cast(list, z, "cast, gathered", z->t * width);
 }
 
 /* Adds the reduction of partial sums after a row-parallel product, onto token shards with sequence parallelism. In
@@ -38,7 +47,7 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
     if (z->tp == 1)
         return;
     bool pipelined = z->scenario->parallelism.overlap.tensor && z->sequence_parallel;
-    sequence_copy(list, z, z->t * z->h * z->element_bytes);
+    sequence_copy(list, z, z->t * z->h * z->element_bytes, z->scenario->parallelism.overlap.tensor);
     sum_partial(list, z, name, z->t * z->h * (pipelined && scales_are_known(z) ? z->linear_bytes : z->element_bytes),
                 pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
     sum_pieces(list, z, z->t * z->h * z->element_bytes);
@@ -94,10 +103,12 @@ void tsim_op_wide_norms_forward(struct tsim_op_list *list, const struct tsim_op_
 }
 
 /* Adds a norm before a linear layer. Only with the scales of earlier steps does a norm write its result in fp8; it
- * finds its own largest value (Transformer Engine since 2.7, FUSED_NORM_AMAX_FP8; torch.compile). */
+ * finds its own largest value (Transformer Engine since 2.7, FUSED_NORM_AMAX_FP8; torch.compile). With scales of rows a
+ * result that is gathered is cast after that. */
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    bool is_gathered = z->sequence_parallel && z->model->latent.kv_rank == 0;
     tsim_op_norm_forward(list, z, name);
-    if (scales_are_known(z))
+    if (scales_are_known(z) || (scales_rows(z) && is_gathered))
         return;
     cast_part(list, z, "cast, norm", z->ts * z->h, TSIM_RECOMPUTE_NORMS, true);
 }
@@ -172,17 +183,18 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     const struct tsim_overlap *overlap = &z->scenario->parallelism.overlap;
     double e = z->element_bytes, le = z->linear_bytes, n = linear->n, k = linear->k;
     bool parallel = z->tp > 1 && !linear->shares_collectives,
-         asynchronous = overlap->tensor_backward || overlap->tensor;
+         asynchronous = overlap->tensor_backward || overlap->tensor, pipelined = pipelines_gathers(z),
+         beside = overlap->tensor_backward || pipelined;
     bool is_frozen = tsim_is_frozen(z->scenario), needs_input = !is_frozen || linear->has_adapters;
     if (parallel && z->sequence_parallel && (needs_input || !linear->is_column_parallel)) {
         /* In a column-parallel product x was kept as shards and is gathered again for dW; in a row-parallel one dy
          * arrives as shards. */
-        double bytes = z->t * (linear->is_column_parallel ? k : n) * le;
+        double bytes = z->t * (linear->is_column_parallel ? k : n) * gathered_bytes(z);
         tensor_collective(list, linear->gather, TSIM_OP_ALL_GATHER, bytes,
-                          linear->is_column_parallel ? (asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED)
-                                                     : (overlap->tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED))
+                          linear->is_column_parallel ? (beside ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED)
+                                                     : (pipelined ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED))
             ->is_weight_gradient = linear->is_column_parallel;
-        struct tsim_op *copy = sequence_copy(list, z, bytes);
+        struct tsim_op *copy = sequence_copy(list, z, bytes, pipelined);
         if (copy)
             copy->is_weight_gradient = linear->is_column_parallel;
     }
@@ -197,7 +209,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     input->is_gradient = true;
     grouped(input, z);
     if (parallel && linear->is_column_parallel) {
-        sequence_copy(list, z, z->t * k * e);
+        sequence_copy(list, z, z->t * k * e, overlap->tensor);
         sum_partial(list, z, linear->reduce, z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
     }
     if (is_frozen) {
@@ -205,6 +217,8 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
             sum_pieces(list, z, z->t * k * e);
         return;
     }
+    if (scales_rows(z))
+        cast_columns(list, z, "cast, columns", z->groups * z->t * (n + k))->is_weight_gradient = true;
     bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && !tsim_reduces_each_microbatch(z->scenario);
     struct tsim_op *weight =
         gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);

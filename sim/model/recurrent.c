@@ -28,14 +28,14 @@ void tsim_recurrent_inner_forward(struct tsim_op_list *list, const struct tsim_o
                                   const struct tsim_recurrent *x) {
     double e = z->element_bytes, le = z->linear_bytes;
     struct tsim_recurrent_adapters of = tsim_recurrent_adapters(z, x->columns, x->result);
-    tsim_op_dequantize(list, z, x->columns * z->h);
+    tsim_op_take_weight(list, z, x->columns * z->h);
     gemm(list, x->in, z->linear_precision, z->t, x->columns, z->h, le, e);
     tsim_op_adapters_forward(list, z, of.in);
     elementwise(list, x->convolution, z->t * x->convolved, 2 * e, 1);
     x->recurrence(list, z);
     elementwise(list, x->norm, z->t * x->result, 3 * e, 1);
     cast(list, z, "cast", z->t * x->result);
-    tsim_op_dequantize(list, z, z->h * x->result);
+    tsim_op_take_weight(list, z, z->h * x->result);
     gemm(list, x->out, z->linear_precision, z->t, z->h, x->result, le, e);
     tsim_op_adapters_forward(list, z, of.out);
 }

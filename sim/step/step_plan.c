@@ -55,9 +55,12 @@ struct share {
 /* A layer has two matrices of the attention, two of the MLP (joined products count once), and two norms. */
 enum { MATRICES_OF_A_LAYER = 4, VECTORS_OF_A_LAYER = 2, MATRICES_OF_AN_ADAPTER = 2 };
 
+/* fp8 weights are gathered as such, but with scales of rows, which a shard does not know (torchao, config.py:
+ * enable_fsdp_float8_all_gather only supports tensorwise). */
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
     enum tsim_precision precision = sc->training.precision;
-    return precision == TSIM_FP8 ? 1 : tsim_operand_bytes(tsim_unquantized(precision));
+    bool sends_fp8 = precision == TSIM_FP8 && sc->software->fp8_scaling != TSIM_SCALING_ROWS;
+    return sends_fp8 ? 1 : tsim_operand_bytes(tsim_unquantized(precision));
 }
 
 static void collective(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,

@@ -87,7 +87,7 @@ START_TEST(promoted_sums_are_slower) {
     } CASES[] = {{TSIM_FP8, TSIM_SCALING_CURRENT, false, false}, {TSIM_FP8, TSIM_SCALING_CURRENT, true, true},
                  {TSIM_FP8, TSIM_SCALING_DELAYED, true, true},   {TSIM_FP8, TSIM_SCALING_BLOCK, false, true},
                  {TSIM_FP8, TSIM_SCALING_BLOCK, true, true},     {TSIM_BF16, TSIM_SCALING_BLOCK, true, false},
-                 {TSIM_MXFP8, TSIM_SCALING_CURRENT, true, false}};
+                 {TSIM_FP8, TSIM_SCALING_ROWS, true, false},     {TSIM_MXFP8, TSIM_SCALING_CURRENT, true, false}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         enum tsim_precision precision = CASES[i].precision;
         struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = precision, .batch = 1, .m = 2560, .n = 1280, .k = 256};
@@ -99,6 +99,21 @@ START_TEST(promoted_sums_are_slower) {
         double plain_s = matrix_s(&op);
         e.accelerator.fp8_gradients_frac = 0.8;
         ck_assert_double_eq_tol(matrix_s(&op), CASES[i].is_slower ? plain_s / 0.8 : plain_s, 1e-15);
+    }
+}
+END_TEST
+
+/* PyTorch's kernel for scales of rows reaches 0.95 of the rate, in fp8 alone. */
+START_TEST(scales_of_rows_are_slower) {
+    for (int i = 0; i < 2; i++) {
+        enum tsim_precision precision = i ? TSIM_FP8 : TSIM_BF16;
+        struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = precision, .batch = 1, .m = 2560, .n = 1280, .k = 256};
+        example_init(&e);
+        e.accelerator.peak_flops_per_s[precision] = e.accelerator.peak_flops_per_s[TSIM_BF16];
+        e.accelerator.matrix_sustained_frac[precision] = e.accelerator.matrix_sustained_frac[TSIM_BF16];
+        double plain_s = matrix_s(&op);
+        e.software.fp8_scaling = TSIM_SCALING_ROWS;
+        ck_assert_double_eq_tol(matrix_s(&op), i ? plain_s / 0.95 : plain_s, 1e-15);
     }
 }
 END_TEST
@@ -622,6 +637,7 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, depth_ramp);
     tcase_add_test(tcase, depth_ramp_is_a_time);
     tcase_add_test(tcase, promoted_sums_are_slower);
+    tcase_add_test(tcase, scales_of_rows_are_slower);
     tcase_add_test(tcase, waits_for_the_sum);
     tcase_add_test(tcase, grouped_products_are_slower);
     tcase_add_test(tcase, split_k);

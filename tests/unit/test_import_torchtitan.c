@@ -96,6 +96,9 @@ START_TEST(data_types) {
                                      "converters = [\"quantize.linear.float8\"]\n"))
                          ->training.precision,
                      TSIM_FP8);
+    ck_assert_int_eq(imported(RECIPE("[float8]\nrecipe_name = \"rowwise\"\n[model]\nconverters = [\"float8\"]\n"))
+                         ->software->fp8_scaling,
+                     TSIM_SCALING_ROWS);
     check_refused(RECIPE("dtype = \"float16\"\n"), 6, "training.dtype");
     check_refused("[model]\nflavor = \"8B\"\nconverters = [\"float8\", \"lora\"]\n", 3, "model.converters");
 }

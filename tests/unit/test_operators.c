@@ -371,6 +371,29 @@ START_TEST(fp8_partial_sums) {
 }
 END_TEST
 
+/* Scales of rows are found after the gather, which is in 16 bits and which products wait for; each rank casts all that
+ * it gathered. The other way round a scale of the tensor. */
+START_TEST(gathers_with_scales_of_rows) {
+    for (int rows = 0; rows < 2; rows++) {
+        struct tsim_op_list list;
+        example_init(&e);
+        e.scenario.training.precision = TSIM_FP8;
+        e.scenario.parallelism.tensor = 4;
+        e.software.fp8_scaling = rows ? TSIM_SCALING_ROWS : TSIM_SCALING_CURRENT;
+        example_finish(&e);
+        e.scenario.parallelism.sequence = e.scenario.parallelism.overlap.tensor = true;
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+        ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), (rows ? 2 : 1) * 2.0 * 1024 * 1024);
+        ck_assert_int_eq(find(&list, "tensor: gather, ffn")->overlap, rows ? TSIM_EXPOSED : TSIM_PIPELINED_NEXT);
+        ck_assert_double_eq(find(&list, rows ? "cast, gathered" : "cast, norm")->bytes,
+                            rows ? 3.0 * 1024 * 1024 : 4.0 * 1024 * 1024 / 4);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+        ck_assert_int_eq(find(&list, "tensor: gather, ffn")->overlap, rows ? TSIM_EXPOSED : TSIM_PIPELINED_NEXT);
+        ck_assert_double_eq(find(&list, "tensor: gather, ffn")->collective_bytes, (rows ? 2.0 : 1.0) * 1024 * 1024);
+    }
+}
+END_TEST
+
 /* Executed layers and the model's count agree: 3 x forward of all layers + head (standard attention, full square). The
  * example has no bias, no positions: 6 N counts the layers' matrices, norms (a trifle), table and head. */
 START_TEST(model_flops) {
@@ -741,6 +764,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, stacked_flops);
     tcase_add_test(tcase, decoder_layer_volumes);
     tcase_add_test(tcase, fp8_partial_sums);
+    tcase_add_test(tcase, gathers_with_scales_of_rows);
     tcase_add_test(tcase, masked_head);
     tcase_add_test(tcase, dropout_or_none);
     tcase_add_test(tcase, tensor_volumes);

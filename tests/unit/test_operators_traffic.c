@@ -250,6 +250,29 @@ START_TEST(scaling) {
 }
 END_TEST
 
+/* With scales of rows each operand is cast along the rows, 2 read and 1 written, and for the backward pass along its
+ * columns: read for the largest values (2), and read and written at 1.4 parts of 2.2 of the rate. These are weights of
+ * 3 + 1 + 8 + 4; gradients of 3 + 1 + 8 + 1 and the inputs 1 + 1 + 1 + 4 of their products. */
+#define COLUMN_BYTES (2 + (2 + 1) * (2.2 / 1.4))
+START_TEST(scales_of_rows) {
+    struct tsim_op_list list;
+    double kernels;
+    gated_init(TSIM_FUSION_COMPILE);
+    e.scenario.training.precision = TSIM_FP8;
+    e.software.fp8_scaling = TSIM_SCALING_ROWS;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+    ck_assert_double_eq(bytes_of(&list, "cast", &kernels), 3 * (1 + 1 + 1 + 4) * MI);
+    ck_assert_double_eq(bytes_of(&list, "weight, cast", &kernels), 3 * (3 + 1 + 8 + 4) * MI);
+    ck_assert_double_eq(kernels, 4);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+    ck_assert_double_eq(bytes_of(&list, "cast, gradient", &kernels), 3 * (3 + 1 + 8 + 1) * MI);
+    ck_assert_double_eq_tol(bytes_of(&list, "cast, columns", &kernels), COLUMN_BYTES * (13 + 7) * MI, 1);
+    ck_assert_double_eq(kernels, 2 * 4);
+    ck_assert_double_eq_tol(bytes_of(&list, "weight, cast columns", &kernels), COLUMN_BYTES * 16 * MI, 1);
+    ck_assert_double_eq(bytes_of(&list, "weight, transpose", &kernels), 0);
+}
+END_TEST
+
 /* Compiled: the norm in the middle of a layer takes the residual's sum in the same kernel, which does not read it again
  * (4, not 6, and 4), and a norm's backward kernel adds the residual's gradient (10 and one more read of 2). In fp8
  * every weight, 3 + 1 + 8 + 4, is transposed before its input gradient by a GPU that multiplies rows by rows alone. */
@@ -727,6 +750,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, gated_as_written);
     tcase_add_test(tcase, fused_fp8);
     tcase_add_test(tcase, scaling);
+    tcase_add_test(tcase, scales_of_rows);
     tcase_add_test(tcase, attention_and_activation_in_fp8);
     tcase_add_test(tcase, compiled);
     tcase_add_test(tcase, side_by_side);

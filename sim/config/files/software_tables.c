@@ -38,7 +38,7 @@ static const struct tsim_word DISPATCHES[] = {
 static const struct tsim_word EXPERT_PRODUCTS[] = {
     {"grouped", TSIM_PRODUCTS_GROUPED}, {"sequential", TSIM_PRODUCTS_SEQUENTIAL}, {NULL, 0}};
 static const struct tsim_word SCALINGS[] = {
-    {"delayed", TSIM_SCALING_DELAYED}, {"current", TSIM_SCALING_CURRENT}, {"block", TSIM_SCALING_BLOCK}, {NULL, 0}};
+    {"delayed", TSIM_SCALING_DELAYED}, {"current", TSIM_SCALING_CURRENT}, {"block", TSIM_SCALING_BLOCK}, {"rows", TSIM_SCALING_ROWS}, {NULL, 0}};
 static const struct tsim_word EPILOGUES[] = {
     {"fused", TSIM_EPILOGUE_FUSED}, {"written-out", TSIM_EPILOGUE_WRITTEN_OUT}, {NULL, 0}};
 static const struct tsim_word PERMUTATIONS[] = {
@@ -344,7 +344,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
             "how many micro-batches a chunk takes before the next: as many as there are stages, so that a replica "
             "needs a multiple of pipeline; or the fewest, not below pipeline, that divide its micro-batches")},
     {CHOICE("fp8_scaling", fp8_scaling, SCALINGS, "delayed",
-            "scales of fp8 operands: of earlier steps, of the tensor itself (a pass more), or of each tile")},
+            "scales of fp8 operands: of earlier steps, of the tensor itself (a pass more), of each tile, or of each row along "
+            "a product's depth (torchao's rowwise: cast twice, sent in 16 bits)")},
     {FLAG("fp8_activation_input", fp8_activation_input,
           "training in fp8, inputs of the activation function are kept in fp8 for the backward pass")},
     {FLAG("fp8_attention", fp8_attention,

@@ -451,7 +451,13 @@ static void put_precision(struct reading *g) {
     const struct tsim_setting *low = has_blocks || has_converter(converters, "float8") ? converters
                                      : is_on(g, old)                                   ? old
                                                                                        : NULL;
-    if (low && !has_blocks && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
+    const struct tsim_setting *recipe = low && !has_blocks ? tsim_recipe_find(g->r, "float8.recipe_name") : NULL;
+    bool scales_rows = recipe && strcmp(tsim_setting_text(recipe), "rowwise") == 0;
+    if (scales_rows)
+        tsim_recipe_put(g->r, "software.fp8_scaling", recipe, NULL, "rows");
+    else if (recipe && strcmp(tsim_setting_text(recipe), "tensorwise") != 0)
+        tsim_recipe_not_modelled(g->r, recipe, "how fp8 values are scaled");
+    if (!scales_rows && low && !has_blocks && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
         tsim_recipe_not_modelled(g->r, low, "the program gathers weights in 16 bits, tsim in fp8");
     if (low && experts && g->expert > 1 && !is_on(g, experts))
         tsim_recipe_not_modelled(g->r, experts, "the program keeps products of experts in 16 bits; tsim has them in fp8");

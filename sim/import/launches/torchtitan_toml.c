@@ -113,6 +113,7 @@ void tsim_write_torchtitan(struct tsim_launch_writer *w) {
     if (strcmp(recompute, "none") != 0 && strcmp(recompute, "full") != 0)
         write_text(w, "selective_ac_option", "op");
     if (is_fp8(w))
-        TSIM_WRITE(w, "\n[float8]\n%senable_fsdp_float8_all_gather = true\n",
-                   is_of_2024(w) ? "enable_float8_linear = true\n" : "");
+        TSIM_WRITE(w, "\n[float8]\n%s%s", is_of_2024(w) ? "enable_float8_linear = true\n" : "",
+                   w->scenario->software->fp8_scaling == TSIM_SCALING_ROWS ? "recipe_name = \"rowwise\"\n"
+                                                                           : "enable_fsdp_float8_all_gather = true\n");
 }
