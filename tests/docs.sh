@@ -6,7 +6,7 @@
 # and llama70b.yaml a quarter of its layers where the command does not look at its stages.
 set -u
 tsim=$(realpath "$1") part=${2:-small}
-large='buy --|buy .*purchase|simulation.steps=20|-16k-h100.yaml$|54-days.yaml$|deepseek-v3-h100-1024|resnet50-nvme.*prefetch|validate scenarios/compared/|--replan|scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |400g-or-100g.*batch_size|which-cluster.*rent|torchtitan.*--json|local: |buy-or-rent.yaml --report|spot-campaign|roce-400$|docs/examples/cheapest|repair=.12 h.* --vary|validate scenarios/published/[*]|tutorial/which-cluster|studies/llama70b-which-plan|llama405b-stages|400g-or-100g|quote-a-or-b.*sensitivity|measured.mfu=|network=steps|node=dgx-h100,dgx-a100 --report'
+large='buy --|buy .*purchase|simulation.steps=20|-16k-h100.yaml$|54-days.yaml$|deepseek-v3-h100-1024|resnet50-nvme.*prefetch|validate scenarios/compared|--replan|scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |400g-or-100g.*batch_size|which-cluster.*rent|torchtitan.*--json|local: |buy-or-rent.yaml --report|spot-campaign|roce-400$|docs/examples/cheapest|repair=.12 h.* --vary|validate scenarios/published( |$)|tutorial/which-cluster|studies/llama70b-which-plan|llama405b-stages|400g-or-100g|quote-a-or-b.*sensitivity|measured.mfu=|network=steps|node=dgx-h100,dgx-a100 --report'
 deep='^build/tsim (buy |plan |compare .*sensitivity|run .*(link: accelerator|variability|batch_ramp|training.evaluation|spares=optimal))[^|&]*$'
 shallow='^build/tsim (run|explain|export|sweep) scenarios/llama70b.yaml( |$)' stages='pipeline|schedule|layers|model|parts|[|&]'
 cd "$(dirname "$0")/.." || exit 1
