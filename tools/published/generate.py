@@ -13,17 +13,17 @@ OUT = HERE.parent.parent / "scenarios" / "published"
 
 # Rows whose own source or siblings contradict them: kept, and named.
 DOUBTFUL = {
-    **{f"mpt-{n}": "at the memory limit, or far from its siblings in the same table"
+    **{f"mpt-{n}": "it ran at the memory limit, or it is far from its siblings in the same table"
        for n in (202, 358, 361, 418, 427, 430, 445, 448, 451, 535, 701, 734)},
     # 19 sequences of 512 tokens in fp32 on a V100 are 6 x 302 M x 512 x 19 = 17.6 TFLOP/s without attention and head;
     # its peak is 15.7. The table's other rows of 512 tokens are as far from those of 128.
-    **{f"dle-{n}": "V100 in fp32 would be above its peak, the table's rows of 512 tokens are alike"
+    **{f"dle-{n}": "by this row a V100 in fp32 would exceed its peak, and the table's rows of 512 tokens are alike"
        for n in ("041", "042", "073", "074")},
-    **{f"rocm-{n}": "a figure for comparison in a report of software that is too slow; its batch is not stated"
+    **{f"rocm-{n}": "it is a figure for comparison in a report about software that is too slow, and its batch is not stated"
        for n in (2, 3)},
     "bs-062": "112 heads took a ninth to a seventh longer than 64 and 128, whose products are as large and as aligned",
     "bs-071": "96 heads took an eighth to a sixth longer than 64 and 128, whose products are as large and as aligned",
-    "bs-209": "76 of 80 GB: too close to the end of memory, says the page",
+    "bs-209": "it took 76 of 80 GB, which the page calls too close to the end of memory",
     "bs-073": "1,568 samples took as long as 2,048 of the same plan in the row below",
     "bs-095": "micro-batches of 1 took 43 % longer than of 2; in the page's other tables it is 4 to 9 %",
     "bs-106": "micro-batches of 4 took a fifth longer than of 2; with half the heads, and the same rows of products, they took as long",
@@ -36,21 +36,14 @@ MEGATRON_2021 = "Not stated: {}. Table 2 of the same paper has micro-batches of 
 ASSUMED = {
     "meg21t1-001": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 1 % slower and faster."),
     "meg21t1-003": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 3 % slower and 2 % faster."),
-    "meg21t1-002": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 3 % slower and 4 % faster."),
-    "meg21t1-004": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 5 % slower and faster."),
     "meg21t1-005": ({"micro_batch": 1, "vpp": 2}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (2)")),
-    "meg21t1-006": ({"micro_batch": 1, "vpp": 5}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (5)")),
     "meg21t1-007": ({"micro_batch": 1, "vpp": 5}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (5)")),
-    "meg21t1-008": ({"micro_batch": 1, "vpp": 3}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (3)")),
     "meg21t1-009": ({"micro_batch": 1, "vpp": 3}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (3)")),
-    "meg21t1-010": ({"micro_batch": 1, "vpp": 2}, MEGATRON_2021.format("micro-batch (1) and chunks of a stage (2)")),
-    **{f"meg21t2-{n}": ({"vpp": 2}, "Chunks of a stage are not stated: 2 assumed; 1 is 1 to 5 % slower.")
-       for n in ("007", "008", "009")},
-    **{f"meg21t2-{n}": ({"vpp": 3}, "Chunks of a stage are not stated: 3 of the 3 layers assumed; 1 is up to 5 % slower.")
-       for n in ("010", "011", "012")},
+    "meg21t2-007": ({"vpp": 2}, "Chunks of a stage are not stated: 2 assumed; 1 is 1 to 5 % slower."),
+    "meg21t2-011": ({"vpp": 3}, "Chunks of a stage are not stated: 3 of the 3 layers assumed; 1 is up to 5 % slower."),
     **{f"megascale-{n}": ({"micro_batch": 1, "recompute": "selective"},
                           "Micro-batch and recomputation are not stated: 1 and selective, as Korthikanti et al. 2022 ran this "
-                          "model with the same framework.") for n in ("001", "003", "005", "007", "017", "019", "021", "023")},
+                          "model with the same framework.") for n in ("001", "007", "017")},
     "automodel-028": ({"recompute": "full"}, "Recomputation is not stated: nothing less than full fits."),
     "fatrain-001": ({"micro_batch": 16}, "Micro-batch and sharding are not stated: 16 and ZeRO-1; 8 is 1 % slower."),
     "fatrain-004": ({"micro_batch": 16}, "Micro-batch and sharding are not stated: 16 and ZeRO-1; 8 is as fast."),
@@ -62,11 +55,6 @@ NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-4
          "Gaudi2": "gaudi2-hls", "Trainium1": "trn1-32xlarge", "MI300X": "mi300x-node",
          "GC200": "{extends: ipu-pod4, accelerators: 16}", "TPUv5e": "tpu-v5e-host", "TPUv5p": "tpu-v5p-host",
          "B200": "dgx-b200", "GB200": "gb200-nvl72", "GB300": "gb300-nvl72"}
-# Rows whose paper was not at hand when they joined. The figures that a paper prints beside a value were recalled, too, and agree with it: days for 300 B
-# tokens and shares of the peak (Narayanan et al.), tokens a second (MegaScale).
-RECALLED = {f"meg21t1-{n}" for n in ("002", "004", "006", "008", "010")} | {
-    f"meg21t2-{n}" for n in ("002", "003", "004", "006", "008", "009", "010", "012")} | {
-    f"megascale-{n}" for n in ("003", "005", "019", "021", "023")}
 # Nodes and fabrics of a source's machine: Jean Zay; AWS p4d, as the paths of Pythia's configurations are those of FSx.
 SOURCE_NODES = {"bloom": "{extends: dgx-a100, nics: 4, nic_bandwidth: 100 Gb/s}",
                 "bloom before the repair": "{extends: dgx-a100, nics: 2, nic_bandwidth: 100 Gb/s}",
@@ -310,7 +298,7 @@ def encoder(row, source, software):
     if precision != "fp32":
         training["master_weights"] = "false"
     # Its configuration places 4.5 layers beside the embedding and the head, and 6.5 on each other stage.
-    pipeline = {"pipeline": row["pp"], "layers_per_stage": "[6, 7, 7, 4]"} if row["pp"] != "1" else {"pipeline": 1}
+    pipeline = {"pipeline": row["pp"], "layers_per_stage": "[6, 7, 7, 4]"} if row["pp"] != "1" else {"zero": 1, "pipeline": 1}
     cluster = {"node": NODES[row["gpu"]], "nodes": int(row["n_gpus"]) // PER_NODE[row["gpu"]]}
     if cluster["nodes"] > 1:
         cluster["fabric"] = FABRICS[row["gpu"]]
@@ -380,8 +368,6 @@ def scenario(row, peaks):
     lines = ["# Written by tools/published/generate.py from tools/published/runs.csv, row " + row["id"] + "."]
     if source in ("habana", "neuron", "rocm", "grok", "maxtext", "pythia", "accelerate", "vuiseng", "vultr", "mlperf"):
         lines.append("# " + row["notes"] + ".")
-    if row["id"] in RECALLED:
-        lines.append("# Recalled from the paper, and in agreement with what it prints beside the value; not read again.")
     if why:
         lines.append(f"# {why}")
     if before:
