@@ -13,6 +13,11 @@ static inline uint64_t tsim_random_mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
+/* Returns a number that depends on three others, and on their order. */
+static inline uint64_t tsim_random_mix_of(uint64_t a, uint64_t b, uint64_t c) {
+    return tsim_random_mix(tsim_random_mix(tsim_random_mix(a + 1) + b) + c);
+}
+
 struct tsim_random {
     uint64_t key, counter;
 };

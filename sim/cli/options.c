@@ -461,9 +461,6 @@ static bool check_operands(const struct parser *parser) {
         return complain(parser, "unexpected '%s'", arguments->operands[command->most_operands]);
     for (size_t i = 0; i < arguments->n_before_dashes; i++)
         if (!arguments->operands[i][0])
-            return complain(parser, "has an empty operand: %s", command->operands);
-    for (size_t i = 0; i < arguments->n_before_dashes; i++)
-        if (!arguments->operands[i][0])
             return complain(parser, "an operand is empty: %s", command->operands);
     for (size_t i = 0; i < arguments->n_operands; i++)
         n_stdin += strcmp(arguments->operands[i], "-") == 0;

@@ -26,7 +26,8 @@ enum { CLOCK_STEPS = 40 };
 #define LOAD_BYTES 16.0
 #define UNALIGNED_FRAC 0.69
 #define UNALIGNED_VECTOR_FRAC 0.90 /* a part of the rate of fp32 products */
-/* PyTorch's kernel for scales of rows: on most shapes 0.90 to 1.00 of cuBLAS's rate (pytorch/pytorch issue 147971). */
+/* PyTorch's kernel for scales of rows reaches 0.90 to 1.00 of cuBLAS's rate on most shapes (pytorch/pytorch issue
+ * 147971); this is the middle. */
 #define ROW_SCALES_FRAC 0.95
 
 /* The shape terms of flash attention, of cuDNN's kernel and of FlashAttention-1 (see the header). */

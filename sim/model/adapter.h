@@ -45,9 +45,10 @@ struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *shape, enum ts
  * takes them (TSIM_TARGET_RECURRENCE_IN, _OUT). */
 struct tsim_adapters tsim_adapters_of_recurrence(const struct tsim_op_shape *shape, enum tsim_adapter_target target,
                                                  double width);
-double tsim_adapters_parameters(const struct tsim_op_shape *shape, struct tsim_adapters of); /* on this rank */
-
+/* These return parameters on this rank: of some adapters, and of those beside attention's products. */
+double tsim_adapters_parameters(const struct tsim_op_shape *shape, struct tsim_adapters of);
 double tsim_attention_adapter_parameters(const struct tsim_op_shape *shape);
+
 /* These return the trained parameters of a layer on one tensor rank, and of the whole model. */
 double tsim_layer_adapter_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_model_adapter_parameters(const struct tsim_scenario *scenario);

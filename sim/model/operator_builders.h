@@ -93,8 +93,8 @@ static inline double gathered_bytes(const struct tsim_op_shape *z) {
 }
 
 /* Adds the cast of an operand. A quantized layer reads the operand in 16 bits and writes it quantized, and once more
- * transposed for the weight gradient, if not with scales of rows; operands of experts are cast one after another. If the scale is the tensor's own,
- * a pass before the cast reads the tensor for its largest value: in fp8 unless the kernel that wrote it has found that
+ * transposed for the weight gradient, except with scales of rows; operands of experts are cast one after another. If the
+ * scale is the tensor's own, a pass before the cast reads the tensor for its largest value: in fp8 unless the kernel that wrote it has found that
  * (`is_scaled`); in NVFP4 always, because the largest value of what is transposed is found after a Hadamard transform
  * (Transformer Engine, hadamard_transform/). MXFP8 has only scales of blocks. The cast is recomputed with `part`. */
 static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,

@@ -16,7 +16,8 @@ struct tsim_recurrent {
     const char *kept_vectors, *kept_result; /* names of tensors */
 };
 
-/* The adapters beside the first and the last product of a recurrent mixer, of `columns` columns and of a result so wide. */
+/* These are the adapters beside a recurrent mixer's first product, which gives `columns` columns, and beside its last,
+ * which takes a `result` of that width. */
 struct tsim_recurrent_adapters {
     struct tsim_adapters in, out;
 };

@@ -58,14 +58,23 @@ static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const str
                         TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, part)));
 }
 
+/* Returns the layers of a chunk that {layers: N} recomputes. */
+static struct tsim_parts first_recomputed(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS)
+        return (struct tsim_parts){.times = {0}};
+    int64_t from = tsim_chunk_first_layer(sc, stage, chunk), n = tsim_chunk_layers(sc, stage, chunk),
+            most = sc->training.recompute_layers;
+    return tsim_model_layers(sc->model, from, from + (most < n ? most : n));
+}
+
 /* Adds what a chunk's layers of one kind keep. With {layers: N} its first N layers keep their inputs alone. */
 static void add_layers(struct tsim_part_list *kept, const struct tsim_scenario *sc, enum tsim_part part, double n,
                        double n_first) {
-    struct tsim_scenario one = *sc;
     if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS) {
         tsim_part_add(kept, kept_by_layers(kept->recorder, sc, part, n));
         return;
     }
+    struct tsim_scenario one = *sc;
     one.training.recompute = TSIM_RECOMPUTE_FULL;
     if (n_first > 0)
         tsim_part_add(kept, kept_by_layers(kept->recorder, &one, part, n_first));
@@ -94,9 +103,7 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
     struct tsim_part_list kept = {.recorder = r};
-    int64_t from = tsim_chunk_first_layer(sc, stage, chunk), n_layers = tsim_chunk_layers(sc, stage, chunk),
-            most = sc->training.recompute_layers;
-    struct tsim_parts first_layers = tsim_model_layers(sc->model, from, from + (most < n_layers ? most : n_layers));
+    struct tsim_parts first_layers = first_recomputed(sc, stage, chunk);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (there.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
             add_layers(&kept, own, (enum tsim_part)part, there.times[part], first_layers.times[part]);

@@ -8,7 +8,8 @@
  * the least time of all is found first, by asking how far the stages get within a given time; then only the states that
  * a split of that time can have after k stages are visited, and sizes are found by bisection. Splits in which a stage
  * does not fit in memory count only if no other exists, and memory is computed only if the fastest split of all does
- * not fit. Then each stage takes as many layers as fit; if that leaves some, the fastest split stays.
+ * not fit. Whether any split fits is asked first, by giving each stage as many layers as fit in it: if some are left
+ * over, none does, and the fastest split stays.
  *
  * With several parts per stage it begins with the even split and moves a layer from the slowest stage to whichever
  * gains most, until none gains. If layers are alike that is also the optimum; if they differ, memory is computed only

@@ -24,8 +24,8 @@ struct tsim_machine tsim_machine_of(struct tsim_arena *arena, const struct tsim_
 const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                             struct tsim_pass_memo *memo, struct tsim_term_recorder *recorder,
                                             struct tsim_step_result *result);
-/* Does the same for TSIM_LEAST_ANY_SPLIT, without balancing layers: the peak and the executed work are not known, and the plan counts
- * as fitting. */
+/* Does the same for TSIM_LEAST_ANY_SPLIT, without balancing layers: the peak and the executed work are not known, and
+ * the plan counts as fitting. */
 void tsim_step_begin_any_split(const struct tsim_scenario *scenario, struct tsim_step_result *result);
 /* Fails if the host's memory is too small for what is offloaded. */
 enum tsim_status tsim_step_check_host(const struct tsim_scenario *scenario, struct tsim_diags *diags);

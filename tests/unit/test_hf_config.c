@@ -305,6 +305,17 @@ START_TEST(keys_that_change_the_model) {
 }
 END_TEST
 
+/* Imports a configuration of three labels for a class of transformers, and reads the result back. */
+static const struct tsim_model *import_class(const char *base, const char *class) {
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL, *keys = tsim_arena_printf(&arena,
+                                                       "\"architectures\": [\"%s\"], "
+                                                       "\"id2label\": {\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}",
+                                                       class);
+    ck_assert_int_eq(import_with(base, keys, &model, &yaml), TSIM_OK);
+    return read_back(yaml);
+}
+
 /* A head of 32,000 rows becomes one of a row for each label in a classifier, with a bias each in a tagger, and none in a bare
  * model. */
 START_TEST(heads_by_class) {
@@ -317,15 +328,8 @@ START_TEST(heads_by_class) {
                  {"LlamaForTokenClassification", 3, 3, 3},
                  {"LlamaModel", 0, 0, 1},
                  {"LlamaLMHeadModel", 32000, 0, 0}};
-    const struct tsim_model *model = NULL;
-    const char *yaml = NULL;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        const char *keys = tsim_arena_printf(&arena,
-                                             "\"architectures\": [\"%s\"], \"id2label\": {\"0\": \"a\", \"1\": "
-                                             "\"b\", \"2\": \"c\"}",
-                                             CASES[i].classes);
-        ck_assert_int_eq(import_with(LLAMA_2_7B, keys, &model, &yaml), TSIM_OK);
-        const struct tsim_model *again = read_back(yaml);
+        const struct tsim_model *again = import_class(LLAMA_2_7B, CASES[i].classes);
         ck_assert_double_eq(tsim_model_parameters(again),
                             6738415616 - (32000 - CASES[i].rows) * 4096 + CASES[i].biases);
         ck_assert_int_eq(again->head_rows.each, CASES[i].met);
@@ -359,15 +363,8 @@ START_TEST(encoders_that_judge) {
          "\"intermediate_size\": 3072, \"vocab_size\": 250002, \"max_position_embeddings\": 514, \"type_vocab_size\": "
          "1",
          "XLMRobertaForSequenceClassification", 277453056 + 590592 + 3 * 769}};
-    const struct tsim_model *model = NULL;
-    const char *yaml = NULL;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        const char *keys = tsim_arena_printf(&arena,
-                                             "\"architectures\": [\"%s\"], \"id2label\": {\"0\": \"a\", \"1\": "
-                                             "\"b\", \"2\": \"c\"}",
-                                             CASES[i].class);
-        ck_assert_int_eq(import_with(CASES[i].keys, keys, &model, &yaml), TSIM_OK);
-        const struct tsim_model *again = read_back(yaml);
+        const struct tsim_model *again = import_class(CASES[i].keys, CASES[i].class);
         ck_assert_msg(tsim_model_parameters(again) == CASES[i].parameters, "%s: %.0f", CASES[i].class,
                       tsim_model_parameters(again));
         ck_assert_int_ge(again->head_rows.each, 1);

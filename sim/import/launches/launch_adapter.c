@@ -100,8 +100,8 @@ static bool has_recurrence(const struct tsim_model *model) {
     return model && tsim_adapter_targets(model) & 1u << TSIM_TARGET_RECURRENCE_IN;
 }
 
-/* Says which product of the model a name means. Behind a recurrence out_proj is its last product, and attention's has another
- * name, except beside short convolutions (LFM2). */
+/* Returns which product of the model a name means; NULL: none. Behind a recurrence out_proj is its last product, and
+ * attention's has another name, except beside short convolutions (LFM2). */
 static const char *target_of(const struct tsim_model *model, const char *word) {
     const char *part = tsim_launch_ours(PROJECTIONS, last_of(word));
     if (!part || strcmp(part, "recurrence-in") == 0)

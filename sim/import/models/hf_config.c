@@ -367,8 +367,8 @@ static void read_layers(struct tsim_hf_reading *r) {
     set_pattern(r, kinds);
 }
 
-/* Reads the head of one stack by its class: a row for each label in place of one for each token, or none. GPT-2's class and
- * those that ChatGLM's and BLOOM's files name have one. The rows of an encoder have biases. */
+/* Reads the head of one stack by its class: a row for each label in place of one for each token, or none. GPT-2's class
+ * and those that ChatGLM's and BLOOM's files name have one. The rows of an encoder have biases. */
 static void read_head(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     bool chooses = !m->causal && tsim_hf_is_class(r, "*ForMultipleChoice"),

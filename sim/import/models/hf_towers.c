@@ -239,8 +239,8 @@ static void finish_qwen3_vl(struct tsim_hf_reading *whole, struct tsim_hf_readin
         tsim_hf_refuse(vision, "num_position_embeddings", "not a square: images here are");
 }
 
-/* Completes the tower of GLM-4.1V and 4.5V: RMS norms, one of them behind the product of the patches, learned positions, and
- * gated blocks as wide as the text. A product makes one token of a square; one more, and a gated block of
+/* Completes the tower of GLM-4.1V and 4.5V: RMS norms, one of them behind the product of the patches, learned positions,
+ * and gated blocks as wide as the text. A product makes one token of a square; one more, and a gated block of
  * intermediate_size, follow. */
 static void finish_glm4v(struct tsim_hf_reading *whole, struct tsim_hf_reading *vision, struct tsim_tower *t) {
     int64_t out = tsim_hf_number(vision, "out_hidden_size", 1, 10000000, whole->model.hidden),

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Links have equal numbers as long as every list of crossed links so far has put as many bytes on each of them, for each
- * byte on the node and for each through a NIC. (Numbers of 64 bits are equal by chance once in 10^19.) */
+ * byte on the node and for each through a NIC. (Two other links get the same 64 bits once in 10^19.) */
 struct numbering {
     uint64_t *of;              /* by link */
     double *on_node, *between; /* by link: what the list at hand puts on it */
@@ -16,30 +16,30 @@ struct numbering {
     uint64_t n_lists;
 };
 
-static void cross(struct numbering *p, int32_t resource, double on_node, double between) {
-    int32_t link = resource - p->first_resource;
-    if (link < 0 || link >= p->n_links)
+static void cross(struct numbering *numbers, int32_t resource, double on_node, double between) {
+    int32_t link = resource - numbers->first_resource;
+    if (link < 0 || link >= numbers->n_links)
         return;
-    if (!p->is_crossed[link])
-        p->crossed[p->n_crossed++] = link;
-    p->is_crossed[link] = true;
-    p->on_node[link] += on_node;
-    p->between[link] += between;
+    if (!numbers->is_crossed[link])
+        numbers->crossed[numbers->n_crossed++] = link;
+    numbers->is_crossed[link] = true;
+    numbers->on_node[link] += on_node;
+    numbers->between[link] += between;
 }
 
-static void cross_all(struct numbering *p, const struct tsim_crossed_links *crossed) {
+static void cross_all(struct numbering *numbers, const struct tsim_crossed_links *crossed) {
     for (int32_t k = 0; k < crossed->n; k++) {
         const struct tsim_crossed_link *link = &crossed->items[k];
-        cross(p, link->link.resource, link->is_between_nodes ? 0 : link->link.per_unit,
+        cross(numbers, link->link.resource, link->is_between_nodes ? 0 : link->link.per_unit,
               link->is_between_nodes ? link->link.per_unit : 0);
     }
 }
 
-static void cross_own(struct numbering *p, const struct tsim_member *member) {
-    cross(p, member->scale_up_out, 1, 0);
-    cross(p, member->scale_up_in, 1, 0);
-    cross(p, member->nic_out, 0, 1);
-    cross(p, member->nic_in, 0, 1);
+static void cross_own(struct numbering *numbers, const struct tsim_member *member) {
+    cross(numbers, member->scale_up_out, 1, 0);
+    cross(numbers, member->scale_up_in, 1, 0);
+    cross(numbers, member->nic_out, 0, 1);
+    cross(numbers, member->nic_in, 0, 1);
 }
 
 static uint64_t bits_of(double value) {
@@ -49,20 +49,21 @@ static uint64_t bits_of(double value) {
 }
 
 /* Tells apart what the list crosses differently, or does not cross, and empties it. */
-static void tell_apart(struct numbering *p) {
-    p->n_lists++;
-    for (int32_t i = 0; i < p->n_crossed; i++) {
-        int32_t link = p->crossed[i];
-        uint64_t put = tsim_random_mix(tsim_random_mix(bits_of(p->on_node[link])) + bits_of(p->between[link]));
-        p->of[link] = tsim_random_mix(p->of[link] + tsim_random_mix(put + p->n_lists));
-        p->on_node[link] = p->between[link] = 0;
-        p->is_crossed[link] = false;
+static void tell_apart(struct numbering *numbers) {
+    numbers->n_lists++;
+    for (int32_t i = 0; i < numbers->n_crossed; i++) {
+        int32_t link = numbers->crossed[i];
+        uint64_t put =
+            tsim_random_mix_of(numbers->n_lists, bits_of(numbers->on_node[link]), bits_of(numbers->between[link]));
+        numbers->of[link] = tsim_random_mix(numbers->of[link] + put);
+        numbers->on_node[link] = numbers->between[link] = 0;
+        numbers->is_crossed[link] = false;
     }
-    p->n_crossed = 0;
+    numbers->n_crossed = 0;
 }
 
 /* Members without links of a kind of their own send over their own. */
-static void tell_apart_by_group(struct numbering *p, const struct tsim_stage_group *group) {
+static void tell_apart_by_group(struct numbering *numbers, const struct tsim_stage_group *group) {
     for (int whose = 0; whose <= TSIM_N_CROSSED; whose++) {
         bool has_some = whose == TSIM_N_CROSSED;
         for (int32_t i = 0; i < group->n_members; i++)
@@ -70,40 +71,40 @@ static void tell_apart_by_group(struct numbering *p, const struct tsim_stage_gro
         for (int32_t i = 0; has_some && i < group->n_members; i++) {
             const struct tsim_member *member = &group->members[i];
             if (whose < TSIM_N_CROSSED && member->crossed[whose].items)
-                cross_all(p, &member->crossed[whose]);
+                cross_all(numbers, &member->crossed[whose]);
             else
-                cross_own(p, member);
+                cross_own(numbers, member);
         }
-        tell_apart(p);
+        tell_apart(numbers);
     }
     for (int what = 0; what < TSIM_N_SENT; what++) {
-        cross_all(p, &group->sent[what]);
-        tell_apart(p);
+        cross_all(numbers, &group->sent[what]);
+        tell_apart(numbers);
     }
 }
 
-static void begin(struct numbering *p, struct tsim_arena *arena, const struct tsim_links *links) {
+static void begin(struct numbering *numbers, struct tsim_arena *arena, const struct tsim_links *links) {
     size_t n = (size_t)links->topology->n_links;
-    *p = (struct numbering){.n_links = links->topology->n_links, .first_resource = links->first_resource};
-    p->of = TSIM_NEW_ARRAY(arena, n, uint64_t);
-    p->on_node = TSIM_NEW_ARRAY(arena, n, double);
-    p->between = TSIM_NEW_ARRAY(arena, n, double);
-    p->crossed = TSIM_NEW_ARRAY(arena, n, int32_t);
-    p->is_crossed = TSIM_NEW_ARRAY(arena, n, bool);
-    for (int32_t i = 0; i < p->n_links; i++)
-        p->of[i] = bits_of(tsim_engine_capacity(links->engine, links->first_resource + i));
+    *numbers = (struct numbering){.n_links = links->topology->n_links, .first_resource = links->first_resource};
+    numbers->of = TSIM_NEW_ARRAY(arena, n, uint64_t);
+    numbers->on_node = TSIM_NEW_ARRAY(arena, n, double);
+    numbers->between = TSIM_NEW_ARRAY(arena, n, double);
+    numbers->crossed = TSIM_NEW_ARRAY(arena, n, int32_t);
+    numbers->is_crossed = TSIM_NEW_ARRAY(arena, n, bool);
+    for (int32_t i = 0; i < numbers->n_links; i++)
+        numbers->of[i] = bits_of(tsim_engine_capacity(links->engine, links->first_resource + i));
 }
 
 /* Returns for each link the first one with its number. */
-static int32_t *find_first(struct tsim_arena *arena, struct tsim_arena *scratch, const struct numbering *p) {
-    int32_t *first = TSIM_NEW_ARRAY(arena, (size_t)p->n_links, int32_t);
+static int32_t *find_first(struct tsim_arena *arena, struct tsim_arena *scratch, const struct numbering *numbers) {
+    int32_t *first = TSIM_NEW_ARRAY(arena, (size_t)numbers->n_links, int32_t);
     size_t size = 1;
-    while (size < 2 * (size_t)p->n_links)
+    while (size < 2 * (size_t)numbers->n_links)
         size *= 2;
     int32_t *table = TSIM_NEW_ARRAY(scratch, size, int32_t); /* links, plus 1, at the place that their number gives */
-    for (int32_t i = 0; i < p->n_links; i++) {
-        size_t at = (size_t)tsim_random_mix(p->of[i]) & (size - 1);
-        while (table[at] > 0 && p->of[table[at] - 1] != p->of[i])
+    for (int32_t i = 0; i < numbers->n_links; i++) {
+        size_t at = (size_t)tsim_random_mix(numbers->of[i]) & (size - 1);
+        while (table[at] > 0 && numbers->of[table[at] - 1] != numbers->of[i])
             at = (at + 1) & (size - 1);
         if (table[at] == 0)
             table[at] = i + 1;
@@ -131,12 +132,12 @@ static void take_away_own(const int32_t *stands_for, const struct tsim_links *li
 const int32_t *tsim_alike_links_find(struct tsim_arena *arena, const struct tsim_links *links,
                                      struct tsim_stage_group *stage_groups, int32_t n_stage_groups) {
     struct tsim_arena scratch;
-    struct numbering p;
+    struct numbering numbers;
     tsim_arena_init(&scratch);
-    begin(&p, &scratch, links);
+    begin(&numbers, &scratch, links);
     for (int32_t g = 0; g < n_stage_groups; g++)
-        tell_apart_by_group(&p, &stage_groups[g]);
-    const int32_t *stands_for = find_first(arena, &scratch, &p);
+        tell_apart_by_group(&numbers, &stage_groups[g]);
+    const int32_t *stands_for = find_first(arena, &scratch, &numbers);
     for (int32_t g = 0; g < n_stage_groups; g++) {
         struct tsim_stage_group *group = &stage_groups[g];
         for (int what = 0; what < TSIM_N_SENT; what++)

@@ -173,10 +173,6 @@ static void add_message(struct loads *loads, int32_t rank, int32_t place, uint64
     loads->messages[loads->n_messages++] = (struct message){what, first_rank, place, loads->n_crossed};
 }
 
-static uint64_t number_of(uint64_t a, uint64_t b, uint64_t c) {
-    return tsim_random_mix(tsim_random_mix(tsim_random_mix(a + 1) + b) + c);
-}
-
 static void add_edges(struct loads *loads) {
     const struct tsim_placement *placement = loads->placement;
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
@@ -210,7 +206,7 @@ static void add_collective(struct loads *loads, const int32_t *ranks, int32_t n,
             cross(loads, &pattern.shares[phase->first_share + k].link, 1);
         int32_t rank = ranks[phase->owner];
         add_message(loads, rank, tsim_placement_coordinates(loads->placement, rank).at[TSIM_AXIS_DATA],
-                    number_of(N_EDGES, (uint64_t)op, (uint64_t)(phase->bytes * phase->n_messages)));
+                    tsim_random_mix_of(N_EDGES, (uint64_t)op, (uint64_t)(phase->bytes * phase->n_messages)));
     }
     tsim_pattern_release(&pattern);
 }
@@ -248,7 +244,7 @@ static void add_data_collectives(struct loads *loads, const struct tsim_step_pla
         struct tsim_pattern pattern;
         if (n == 1 || !(request.bytes > 0))
             continue;
-        request.bytes *= 1 + 0x1p-18 * (double)(number_of((uint64_t)stage, is_expert, 0) >> 48);
+        request.bytes *= 1 + 0x1p-18 * (double)(tsim_random_mix_of((uint64_t)stage, is_expert, 0) >> 48);
         tsim_pattern_build(&pattern, loads->topology, ranks, n, &request);
         tsim_pattern_link_bytes(&pattern, loads->data_bytes);
         tsim_pattern_release(&pattern);
@@ -292,7 +288,8 @@ static int32_t tell_apart(struct loads *loads, int32_t *kinds) {
     memset(loads->carried, 0, (size_t)loads->topology->n_links * sizeof *loads->carried);
     for (size_t i = 0, k = 0; i < loads->n_messages; i++) {
         const struct message *message = &loads->messages[i];
-        uint64_t number = number_of((uint64_t)message->first_rank, message->what, (uint64_t)kinds[message->place]);
+        uint64_t number =
+            tsim_random_mix_of((uint64_t)message->first_rank, message->what, (uint64_t)kinds[message->place]);
         for (; k < message->end; k++)
             loads->carried[loads->crossed[k]] += number;
     }
@@ -303,9 +300,9 @@ static int32_t tell_apart(struct loads *loads, int32_t *kinds) {
         uint64_t *of = &met[message->place];
         for (; k < message->end; k++) {
             int32_t link = loads->crossed[k];
-            *of = number_of(*of, message->what, (uint64_t)loads->sorts[link]);
+            *of = tsim_random_mix_of(*of, message->what, (uint64_t)loads->sorts[link]);
             if (loads->may_be_short[link])
-                *of = number_of(*of, loads->carried[link], (uint64_t)loads->data_loads[link]);
+                *of = tsim_random_mix_of(*of, loads->carried[link], (uint64_t)loads->data_loads[link]);
         }
     }
     for (int32_t place = 0; place < n; place++) {
@@ -336,7 +333,7 @@ static const int32_t *find_standing_links(struct tsim_arena *arena, struct loads
     int32_t *stands = TSIM_NEW_ARRAY(arena, n, int32_t);
     for (size_t i = 0; i < n; i++) /* at the ends of a dimension that is no ring there are no links */
         sorted[i] = (struct crossed){
-            number_of(loads->carried[i], (uint64_t)loads->data_loads[i], loads->topology->bytes_per_s[i] > 0),
+            tsim_random_mix_of(loads->carried[i], (uint64_t)loads->data_loads[i], loads->topology->bytes_per_s[i] > 0),
             (int32_t)i};
     qsort(sorted, n, sizeof *sorted, by_what);
     for (size_t i = 0, first = 0; i < n; i++) {

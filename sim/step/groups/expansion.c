@@ -200,9 +200,8 @@ static bool *nodes_that_stand(const struct tsim_step_links *step_links, struct t
 }
 
 static void cross_groups(const struct tsim_step_links *step_links, struct tsim_arena *arena,
-                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, unsigned axes,
-                         int whose) {
-    const bool *node_stands = nodes_that_stand(step_links, arena);
+                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
+                         const bool *node_stands, unsigned axes, int whose) {
     int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
     /* The request is the stage's, and groups of a stage mostly follow one another. */
     const struct tsim_stage_plan *of = NULL;
@@ -264,13 +263,15 @@ void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim
             send(step_links, arena, placement, stage_groups, what);
     if (!has_shared)
         return;
+    const bool *node_stands = nodes_that_stand(step_links, arena);
     if (plan->has_data_group && !plan->is_stepped)
-        cross_groups(step_links, arena, placement, stage_groups, data, TSIM_CROSSED_DATA);
+        cross_groups(step_links, arena, placement, stage_groups, node_stands, data, TSIM_CROSSED_DATA);
     if (plan->has_data_group && !plan->is_stepped && plan->scenario->model->experts.count > 0)
-        cross_groups(step_links, arena, placement, stage_groups, placement->expert_data_axes, TSIM_CROSSED_EXPERT_DATA);
+        cross_groups(step_links, arena, placement, stage_groups, node_stands, placement->expert_data_axes,
+                     TSIM_CROSSED_EXPERT_DATA);
     bool plays = plan->plays_operators != TSIM_OPERATORS_OF_NONE;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE && plays; axis++)
-        cross_groups(step_links, arena, placement, stage_groups,
+        cross_groups(step_links, arena, placement, stage_groups, node_stands,
                      axis == TSIM_AXIS_EXPERT ? placement->expert_axes : 1u << axis, TSIM_CROSSED_PASS + axis);
 }
 

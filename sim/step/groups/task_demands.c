@@ -18,7 +18,7 @@ static void grow_demands(struct tsim_stage_group *group, enum tsim_stage_group_s
 /* Demands take a task's own room first, and the stage group's scratch when that is full. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit) {
-    if (!(per_unit > 0))
+    if (!(per_unit > 0) || resource == TSIM_OTHER_STANDS)
         return;
     const struct tsim_slots *slots = group->slots;
     if (slots && resource >= 0 && resource < slots->n)
@@ -27,8 +27,6 @@ void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_gro
                                     per_unit * slots->per_byte / (double)slots->n_ranks[resource]);
     struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
     bool has_room = task->n_demands + task->n_metered < TSIM_TASK_MAX_DEMANDS;
-    if (resource == TSIM_OTHER_STANDS)
-        return;
     if (resource < 0) {
         TSIM_ASSERT(has_room);
         task->demands[tsim_metered_place(task->n_metered++)] = demand;
