@@ -3,6 +3,7 @@
 
 #include "base/caller.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -110,6 +111,33 @@ enum tsim_status tsim_file_read(struct tsim_arena *arena, const char *file, size
     if (!is_stdin)
         fclose(stream);
     return status;
+}
+
+size_t tsim_length_before(const char *name, const char *ending) {
+    size_t length = strlen(name), n = strlen(ending);
+    return length > n && strcmp(name + length - n, ending) == 0 ? length - n : 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int tsim_folder_list(struct tsim_arena *arena, const char *folder, const char *ending, const char *const **names,
+                     size_t *n_names) {
+    struct dirent **items = NULL;
+    const int n_items = scandir(folder, &items, NULL, by_name);
+    if (n_items < 0)
+        return errno;
+    const char **kept = TSIM_NEW_ARRAY(arena, (size_t)n_items, const char *);
+    *n_names = 0;
+    for (int i = 0; i < n_items; i++) {
+        if (tsim_length_before(items[i]->d_name, ending) > 0)
+            kept[(*n_names)++] = tsim_arena_strdup(arena, items[i]->d_name);
+        tsim_heap_free_foreign((char *)items[i]);
+    }
+    tsim_heap_free_foreign((char *)items);
+    *names = kept;
+    return 0;
 }
 
 bool tsim_bytes_have(const char *text, size_t size, const char *part) {

@@ -1,4 +1,4 @@
-/* file_bytes.h - reading the whole of a file, up to a limit. */
+/* file_bytes.h - reading the whole of a file, up to a limit, and the names of a folder's files. */
 #ifndef TSIM_BASE_FILE_BYTES_H
 #define TSIM_BASE_FILE_BYTES_H
 
@@ -28,6 +28,13 @@ FILE *tsim_file_open(const char *file);
  * the file should be. */
 enum tsim_status tsim_file_read(struct tsim_arena *arena, const char *file, size_t most_bytes, const char *what,
                                 struct tsim_file_bytes *bytes, struct tsim_diags *diags);
+
+/* Returns the length of the name without the ending, or 0 if it does not end so (or is nothing else). */
+size_t tsim_length_before(const char *name, const char *ending);
+
+/* Lists the names in a folder that end so, sorted, in the arena. Returns 0, or errno if the folder cannot be read. */
+int tsim_folder_list(struct tsim_arena *arena, const char *folder, const char *ending, const char *const **names,
+                     size_t *n_names);
 
 /* Returns whether the bytes contain `part`, which is not empty. The bytes need no NUL at their end. */
 bool tsim_bytes_have(const char *text, size_t size, const char *part);

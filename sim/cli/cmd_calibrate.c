@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "base/file_bytes.h"
 #include "config/scenario.h"
 #include "report/terminal/figures.h"
 #include "study/judge/calibrate.h"
@@ -264,9 +265,9 @@ static enum tsim_status write_yaml(void *context, FILE *out) {
     const struct writing *writing = context;
     const struct tsim_calibration *c = writing->calibration;
     const char *base = strrchr(writing->output, '/'), *name = base ? base + 1 : writing->output;
-    size_t length = strlen(name), end = length > 5 && strcmp(name + length - 5, ".yaml") == 0 ? length - 5 : length;
-    fprintf(out, "schema: tsim/accelerator/v1\nname: %.*s\nextends: %s\nefficiency:\n", (int)end, name,
-            c->measured.accelerator->name);
+    size_t length = tsim_length_before(name, ".yaml");
+    fprintf(out, "schema: tsim/accelerator/v1\nname: %.*s\nextends: %s\nefficiency:\n",
+            (int)(length ? length : strlen(name)), name, c->measured.accelerator->name);
     for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
         bool is_attention = i == TSIM_CALIBRATED_ATTENTION || i == TSIM_CALIBRATED_WIDE_HEADS;
         if (i == TSIM_CALIBRATED_ATTENTION)

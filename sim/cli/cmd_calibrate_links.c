@@ -238,15 +238,14 @@ static enum tsim_exit write_files(const struct tsim_arguments *arguments, struct
         !arguments->has[TSIM_OPTION_QUIET] && !arguments->has[TSIM_OPTION_CSV] && !tsim_is_json_on_stdout(arguments);
     bool node = has_fitted(c, true), fabric = has_fitted(c, false);
     enum tsim_exit status = TSIM_EXIT_OK;
-    size_t length = strlen(name);
-    bool is_yaml = length > 5 && strcmp(name + length - 5, ".yaml") == 0;
+    size_t length = tsim_length_before(name, ".yaml");
     for (int i = 0; i < 2; i++) {
         bool is_node = i == 0;
         if (is_node ? !node : !fabric)
             continue;
         const char *file = name;
         if (node && fabric)
-            file = tsim_arena_printf(arena, "%.*s-%s.yaml", (int)(is_yaml ? length - 5 : length), name,
+            file = tsim_arena_printf(arena, "%.*s-%s.yaml", (int)(length ? length : strlen(name)), name,
                                      is_node ? "node" : "fabric");
         if (is_told)
             printf("%s: for %s: ./%s\n", file, is_node ? "cluster.node" : "cluster.fabric", file);

@@ -3,7 +3,6 @@
 #include "base/file_bytes.h"
 #include "config/text/document.h"
 
-#include <dirent.h>
 #include <string.h>
 
 /* Reads scenarios that are pipes (tsim run <(generate)) and lends them under their names, because commands look at what
@@ -26,32 +25,20 @@ static void read_pipes(struct tsim_arena *arena, const struct tsim_arguments *ar
         tsim_caller_set(caller);
 }
 
-static int is_yaml(const struct dirent *item) {
-    size_t length = strlen(item->d_name);
-    return length > 5 && strcmp(item->d_name + length - 5, ".yaml") == 0;
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b) {
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 /* Puts the scenarios of a folder in its place (tsim validate scenarios/published), where a command takes many. A folder
  * without any is left to the reader, which says what it is. */
 static void open_folders(struct tsim_arena *arena, struct tsim_arguments *arguments) {
-    const char **files = NULL;
-    size_t n_files = 0, capacity = 0;
+    const char **files = NULL, *const * names;
+    size_t n_files = 0, capacity = 0, n_names;
     for (size_t i = 0; i < arguments->n_operands; i++) {
         const char *folder = arguments->operands[i], *end = folder[strlen(folder) - 1] == '/' ? "" : "/";
-        struct dirent **items = NULL;
-        int n_items = scandir(folder, &items, is_yaml, by_name);
-        files = tsim_heap_grow(files, &capacity, n_files + 1 + (size_t)(n_items > 0 ? n_items : 0), sizeof *files);
-        if (n_items <= 0)
+        if (tsim_folder_list(arena, folder, ".yaml", &names, &n_names) != 0)
+            n_names = 0;
+        files = tsim_heap_grow(files, &capacity, n_files + 1 + n_names, sizeof *files);
+        if (n_names == 0)
             files[n_files++] = folder;
-        for (int k = 0; k < n_items; k++) {
-            files[n_files++] = tsim_arena_printf(arena, "%s%s%s", folder, end, items[k]->d_name);
-            tsim_heap_free_foreign((char *)items[k]);
-        }
-        tsim_heap_free_foreign((char *)items);
+        for (size_t k = 0; k < n_names; k++)
+            files[n_files++] = tsim_arena_printf(arena, "%s%s%s", folder, end, names[k]);
     }
     arguments->operands = TSIM_NEW_ARRAY(arena, n_files, const char *);
     memcpy(arguments->operands, files, n_files * sizeof *files);

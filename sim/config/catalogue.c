@@ -5,7 +5,6 @@
 #include "config/text/document.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,9 +101,7 @@ static bool is_id(const char *text) {
 }
 
 bool tsim_is_yaml_name(const char *name) {
-    size_t length = strlen(name);
-    return (length > 5 && strcmp(name + length - 5, ".yaml") == 0) ||
-           (length > 4 && strcmp(name + length - 4, ".yml") == 0);
+    return tsim_length_before(name, ".yaml") > 0 || tsim_length_before(name, ".yml") > 0;
 }
 
 static bool is_path(const char *text) {
@@ -163,21 +160,18 @@ static enum tsim_status cannot_list(const char *folder, int error, struct tsim_d
 /* A missing folder holds nothing. */
 static enum tsim_status add_folder(struct id_list *list, const char *folder, const char *prefix,
                                    struct tsim_diags *diags) {
-    DIR *dir = opendir(folder);
-    if (!dir)
-        return errno == ENOENT ? TSIM_OK : cannot_list(folder, errno, diags);
-    const struct dirent *item;
-    while (errno = 0, (item = readdir(dir)) != NULL) {
-        size_t length = strlen(item->d_name);
-        if (length <= 5 || strcmp(item->d_name + length - 5, ".yaml") != 0)
-            continue;
-        const char *id = tsim_arena_printf(list->arena, "%s%.*s", prefix, (int)(length - 5), item->d_name);
+    const char *const *names;
+    size_t n_names;
+    int error = tsim_folder_list(list->arena, folder, ".yaml", &names, &n_names);
+    if (error)
+        return error == ENOENT ? TSIM_OK : cannot_list(folder, error, diags);
+    for (size_t i = 0; i < n_names; i++) {
+        const char *id =
+            tsim_arena_printf(list->arena, "%s%.*s", prefix, (int)tsim_length_before(names[i], ".yaml"), names[i]);
         if (is_id(id))
             add_id(list, id);
     }
-    int error = errno;
-    closedir(dir);
-    return error ? cannot_list(folder, error, diags) : TSIM_OK;
+    return TSIM_OK;
 }
 
 static int compare_ids(const void *a, const void *b) {

@@ -61,15 +61,15 @@ unsigned tsim_plan_recompute_parts(int64_t value) {
     return (unsigned)(value >> PART_BITS & ((1 << (EVERY_BITS - PART_BITS)) - 1));
 }
 
-int64_t tsim_plan_recompute_every(int64_t value) {
+int64_t tsim_plan_recompute_layers(int64_t value) {
     return value >> EVERY_BITS;
 }
 
 static const char *recompute_text(struct tsim_arena *arena, int64_t value) {
     unsigned parts = tsim_plan_recompute_parts(value);
-    if (tsim_plan_recompute_every(value) > 0)
+    if (tsim_plan_recompute_layers(value) > 0)
         return tsim_arena_printf(arena, "{%s: %lld}", tsim_recompute_name(tsim_plan_recompute_mode(value)),
-                                 (long long)tsim_plan_recompute_every(value));
+                                 (long long)tsim_plan_recompute_layers(value));
     if (parts == 0)
         return tsim_recompute_name(tsim_plan_recompute_mode(value));
     return tsim_arena_printf(arena, "[%s]", tsim_words_text(arena, tsim_recompute_part_words, parts));

@@ -40,7 +40,7 @@ struct tsim_plan_choice {
 int64_t tsim_plan_recompute_value(enum tsim_recompute mode, unsigned parts, int64_t every);
 enum tsim_recompute tsim_plan_recompute_mode(int64_t value);
 unsigned tsim_plan_recompute_parts(int64_t value);
-int64_t tsim_plan_recompute_every(int64_t value);
+int64_t tsim_plan_recompute_layers(int64_t value);
 
 /* These return a key's path and its value as --set takes them: "parallelism.tensor" and "8"; "parallelism.schedule" and
  * "1f1b". */

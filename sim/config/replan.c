@@ -16,7 +16,7 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
         sc->training.recompute_parts = tsim_plan_recompute_parts(recompute);
         *(sc->training.recompute == TSIM_RECOMPUTE_LAYERS ? &sc->training.recompute_layers
                                                           : &sc->training.recompute_every) =
-            tsim_plan_recompute_every(recompute);
+            tsim_plan_recompute_layers(recompute);
     }
     sc->training.offload.optimizer |= (offload & TSIM_PLAN_OFFLOADS_OPTIMIZER) != 0;
     if (offload & TSIM_PLAN_OFFLOADS_ACTIVATIONS)

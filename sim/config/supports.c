@@ -55,7 +55,7 @@ bool tsim_supports_value(const struct tsim_supports *s, enum tsim_plan_key key, 
     case TSIM_PLAN_OFFLOAD: /* the keys' bits are the profile's */
         return ((unsigned)value & ~s->offload) == 0;
     case TSIM_PLAN_RECOMPUTE: /* sqrt and {every: N} are full recomputation between fewer checkpoints */
-        if (tsim_plan_recompute_mode(value) == TSIM_RECOMPUTE_EVERY && tsim_plan_recompute_every(value) > 0)
+        if (tsim_plan_recompute_mode(value) == TSIM_RECOMPUTE_EVERY && tsim_plan_recompute_layers(value) > 0)
             return s->recompute >> TSIM_RECOMPUTE_EVERY & 1;
         if (tsim_plan_recompute_parts(value) > 0)
             return (tsim_plan_recompute_parts(value) & ~s->recompute_parts) == 0;

@@ -186,16 +186,4 @@ START_TEST(what_fits) {
 }
 END_TEST
 
-static Suite *advice_suite(void) {
-    Suite *suite = suite_create("advice_kept");
-    TCase *tests = tcase_create("lines");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 0);
-    tcase_add_test(tests, shipped);
-    tcase_add_test(tests, random_ones);
-    tcase_add_test(tests, what_fits);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(advice_suite)
+TSIM_CASE_MAIN("advice_kept", NO_LIMIT_S, set_up, tear_down, shipped, random_ones, what_fits)

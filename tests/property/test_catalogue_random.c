@@ -243,13 +243,4 @@ START_TEST(laws_of_a_run) {
 }
 END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("random scenarios");
-    TCase *tests = tcase_create("laws");
-    tcase_set_timeout(tests, 3600);
-    tcase_add_test(tests, laws_of_a_run);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-TSIM_TEST_MAIN(suite)
+TSIM_CASE_MAIN("random scenarios", 3600, NULL, NULL, laws_of_a_run)

@@ -83,14 +83,5 @@ START_TEST(the_edges) {
 }
 END_TEST
 
-static Suite *double_text_suite(void) {
-    Suite *suite = suite_create("double_text_random");
-    TCase *tests = tcase_create("double_text_random");
-    tcase_add_test(tests, any_bits);
-    tcase_add_test(tests, short_decimals_and_their_neighbours);
-    tcase_add_test(tests, the_edges);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(double_text_suite)
+TSIM_CASE_MAIN("double_text_random", CHECKS_LIMIT_S, NULL, NULL, any_bits, short_decimals_and_their_neighbours,
+               the_edges)

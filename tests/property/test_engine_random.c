@@ -418,6 +418,7 @@ static bool is_same_to_the_tick(const struct system *a, const struct system *b) 
 
 START_TEST(random_systems) {
     int n_different = 0;
+    printf("seed %llu\n", (unsigned long long)SEED);
     for (uint64_t seed = SEED; seed < SEED + N_SYSTEMS; seed++) {
         static struct system straight, renumbered, among_many, naive;
         make_system(&straight, seed);
@@ -452,14 +453,4 @@ START_TEST(wide_systems_obey_the_laws) {
 }
 END_TEST
 
-static Suite *engine_random_suite(void) {
-    Suite *suite = suite_create("engine, random systems");
-    TCase *tcase = tcase_create("random");
-    printf("seed %llu\n", (unsigned long long)SEED);
-    tcase_add_test(tcase, random_systems);
-    tcase_add_test(tcase, wide_systems_obey_the_laws);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(engine_random_suite)
+TSIM_CASE_MAIN("engine, random systems", CHECKS_LIMIT_S, NULL, NULL, random_systems, wide_systems_obey_the_laws)

@@ -128,12 +128,4 @@ START_TEST(random_mixtures) {
 }
 END_TEST
 
-static Suite *experts_suite(void) {
-    Suite *suite = suite_create("experts, random mixtures");
-    TCase *tcase = tcase_create("property");
-    tcase_add_test(tcase, random_mixtures);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(experts_suite)
+TSIM_CASE_MAIN("experts, random mixtures", CHECKS_LIMIT_S, NULL, NULL, random_mixtures)

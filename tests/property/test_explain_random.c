@@ -110,13 +110,4 @@ START_TEST(random_plans) {
 }
 END_TEST
 
-static Suite *explain_random_suite(void) {
-    Suite *suite = suite_create("explain_random");
-    TCase *tests = tcase_create("explain_random");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, random_plans);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(explain_random_suite)
+TSIM_CASE_MAIN("explain_random", 60, NULL, NULL, random_plans)

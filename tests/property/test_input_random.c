@@ -115,13 +115,4 @@ START_TEST(random_inputs) {
 }
 END_TEST
 
-static Suite *input_suite(void) {
-    Suite *suite = suite_create("random inputs");
-    TCase *tcase = tcase_create("laws");
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, random_inputs);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(input_suite)
+TSIM_CASE_MAIN("random inputs", 60, NULL, NULL, random_inputs)

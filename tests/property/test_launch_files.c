@@ -176,17 +176,4 @@ START_TEST(options_are_read) {
 }
 END_TEST
 
-static Suite *launch_files_suite(void) {
-    Suite *suite = suite_create("launch_files");
-    TCase *tests = tcase_create("all");
-    tcase_set_timeout(tests, 600);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, shipped);
-    tcase_add_test(tests, options_say_the_plan);
-    tcase_add_test(tests, hybrids);
-    tcase_add_test(tests, options_are_read);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(launch_files_suite)
+TSIM_CASE_MAIN("launch_files", 600, set_up, tear_down, shipped, options_say_the_plan, hybrids, options_are_read)

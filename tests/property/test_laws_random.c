@@ -359,13 +359,4 @@ START_TEST(laws_between_runs) {
 }
 END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("random changes of random scenarios");
-    TCase *tests = tcase_create("laws");
-    tcase_set_timeout(tests, 3600);
-    tcase_add_test(tests, laws_between_runs);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-TSIM_TEST_MAIN(suite)
+TSIM_CASE_MAIN("random changes of random scenarios", 3600, NULL, NULL, laws_between_runs)

@@ -334,14 +334,4 @@ START_TEST(folded_replicas) {
 }
 END_TEST
 
-static Suite *network_suite(void) {
-    Suite *suite = suite_create("network, random clusters and plans");
-    TCase *tcase = tcase_create("property");
-    tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, random_networks);
-    tcase_add_test(tcase, folded_replicas);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(network_suite)
+TSIM_CASE_MAIN("network, random clusters and plans", 120, NULL, NULL, random_networks, folded_replicas)

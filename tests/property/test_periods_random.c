@@ -330,15 +330,5 @@ START_TEST(a_thousand_microbatches) {
 }
 END_TEST
 
-static Suite *periods_suite(void) {
-    Suite *suite = suite_create("periods, random plans");
-    TCase *tcase = tcase_create("property");
-    tcase_set_timeout(tcase, 0); /* TSIM_CASES says how long it takes */
-    tcase_add_test(tcase, random_plans);
-    tcase_add_test(tcase, random_plans_of_many_chunks);
-    tcase_add_test(tcase, a_thousand_microbatches);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(periods_suite)
+TSIM_CASE_MAIN("periods, random plans", NO_LIMIT_S, NULL, NULL, random_plans, random_plans_of_many_chunks,
+               a_thousand_microbatches)

@@ -361,16 +361,5 @@ START_TEST(many_candidates_are_each_their_own) {
 }
 END_TEST
 
-static Suite *plan_random_suite(void) {
-    Suite *suite = suite_create("plan_random");
-    TCase *tcase = tcase_create("plan_random");
-    tcase_set_timeout(tcase, 0); /* TSIM_CASES says how long it takes */
-    tcase_add_test(tcase, nothing_beats_its_bound);
-    tcase_add_test(tcase, search_finds_what_all_simulations_find);
-    tcase_add_test(tcase, plans_are_played_by_operators);
-    tcase_add_test(tcase, many_candidates_are_each_their_own);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(plan_random_suite)
+TSIM_CASE_MAIN("plan_random", NO_LIMIT_S, NULL, NULL, nothing_beats_its_bound, search_finds_what_all_simulations_find,
+               plans_are_played_by_operators, many_candidates_are_each_their_own)

@@ -203,15 +203,4 @@ START_TEST(plans) {
 }
 END_TEST
 
-static Suite *proposals_suite(void) {
-    Suite *suite = suite_create("proposals");
-    TCase *tests = tcase_create("proposals");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 0);
-    tcase_add_test(tests, settings);
-    tcase_add_test(tests, plans);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(proposals_suite)
+TSIM_CASE_MAIN("proposals", NO_LIMIT_S, set_up, tear_down, settings, plans)

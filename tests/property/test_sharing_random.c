@@ -233,6 +233,7 @@ static void check_afresh(struct twin *twin, const struct dense *dense, uint64_t 
 }
 
 START_TEST(random_systems_have_the_naive_rates) {
+    printf("seed %llu\n", (unsigned long long)SEED);
     for (uint64_t seed = SEED; seed < SEED + 3000; seed++) {
         struct twin twin;
         struct dense dense;
@@ -269,14 +270,5 @@ START_TEST(wide_systems_have_the_property) {
 }
 END_TEST
 
-static Suite *sharing_random_suite(void) {
-    Suite *suite = suite_create("sharing, random systems");
-    TCase *tcase = tcase_create("random");
-    printf("seed %llu\n", (unsigned long long)SEED);
-    tcase_add_test(tcase, random_systems_have_the_naive_rates);
-    tcase_add_test(tcase, wide_systems_have_the_property);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(sharing_random_suite)
+TSIM_CASE_MAIN("sharing, random systems", CHECKS_LIMIT_S, NULL, NULL, random_systems_have_the_naive_rates,
+               wide_systems_have_the_property)

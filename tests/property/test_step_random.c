@@ -479,17 +479,5 @@ START_TEST(slow_accelerators) {
 }
 END_TEST
 
-static Suite *step_suite(void) {
-    Suite *suite = suite_create("step, random plans");
-    TCase *tcase = tcase_create("property");
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, random_plans);
-    tcase_add_test(tcase, joined_parts);
-    tcase_add_test(tcase, random_hosts);
-    tcase_add_test(tcase, random_copies);
-    tcase_add_test(tcase, slow_accelerators);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(step_suite)
+TSIM_CASE_MAIN("step, random plans", 60, NULL, NULL, random_plans, joined_parts, random_hosts, random_copies,
+               slow_accelerators)

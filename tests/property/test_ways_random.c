@@ -74,13 +74,4 @@ START_TEST(random_ways) {
 }
 END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("ways of playing a step, random scenarios");
-    TCase *tests = tcase_create("ways");
-    tcase_set_timeout(tests, 3600);
-    tcase_add_test(tests, random_ways);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-TSIM_TEST_MAIN(suite)
+TSIM_CASE_MAIN("ways of playing a step, random scenarios", 3600, NULL, NULL, random_ways)

@@ -467,7 +467,7 @@ static bool is_own_split(const struct tsim_plan_candidate *candidate, const stru
 
 /* {every: N} is full recomputation of a chunk with at most N layers, because it has one checkpoint. */
 static bool is_own_recompute(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
-    int64_t value = choice->value[TSIM_PLAN_RECOMPUTE], every = tsim_plan_recompute_every(value);
+    int64_t value = choice->value[TSIM_PLAN_RECOMPUTE], every = tsim_plan_recompute_layers(value);
     return tsim_plan_recompute_mode(value) == TSIM_RECOMPUTE_LAYERS ||
            every * choice->value[TSIM_PLAN_PIPELINE] * choice->value[TSIM_PLAN_VIRTUAL] <
                candidate->job->model->layers ||
@@ -697,9 +697,9 @@ static const char *key_json(struct tsim_arena *arena, const struct tsim_scenario
         return OFFLOADS[value];
     if (key == TSIM_PLAN_RECOMPUTE && tsim_plan_recompute_parts(value))
         return parts_json(arena, tsim_plan_recompute_parts(value));
-    if (key == TSIM_PLAN_RECOMPUTE && tsim_plan_recompute_every(value))
+    if (key == TSIM_PLAN_RECOMPUTE && tsim_plan_recompute_layers(value))
         return tsim_arena_printf(arena, "{\"%s\": %lld}", tsim_recompute_name(tsim_plan_recompute_mode(value)),
-                                 (long long)tsim_plan_recompute_every(value));
+                                 (long long)tsim_plan_recompute_layers(value));
     bool is_word = tsim_plan_key_has_words(key) && key != TSIM_PLAN_SEQUENCE;
     return is_word ? tsim_text_json(arena, text) : text;
 }
