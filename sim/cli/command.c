@@ -181,9 +181,9 @@ bool tsim_find_file_kind(struct tsim_arena *arena, const char *file, enum tsim_c
     if (strcmp(file, "-") == 0)
         return false;
     tsim_diags_init(&unread);
-    bool is_read = tsim_document_read(arena, file, &root, &unread) == TSIM_OK;
+    tsim_document_read(arena, file, &root, &unread);
     tsim_diags_release(&unread);
-    for (int k = 0; is_read && k < TSIM_CATALOGUE_SCENARIOS; k++) {
+    for (int k = 0; root && k < TSIM_CATALOGUE_SCENARIOS; k++) {
         *kind = (enum tsim_catalogue_kind)k;
         const char *schema = tsim_arena_printf(arena, "tsim/%s/v1", tsim_catalogue_word(*kind));
         if (tsim_value_is_text(tsim_value_find(root, "schema"), schema))

@@ -408,9 +408,8 @@ static const struct tsim_value *read_file(struct tsim_reader *reader, const char
     for (const struct cached_file *item = cache ? cache->first : NULL; item; item = item->next)
         if (is_same_file(cache, &item->info, info))
             return item->root;
-    if (tsim_document_read(cache ? cache->arena : reader->arena, file, &root, reader->diags) != TSIM_OK)
-        return NULL;
-    if (cache) {
+    enum tsim_status status = tsim_document_read(cache ? cache->arena : reader->arena, file, &root, reader->diags);
+    if (status == TSIM_OK && cache) {
         struct cached_file *item = TSIM_NEW(cache->arena, struct cached_file);
         *item = (struct cached_file){cache->first, *info, root};
         cache->first = item;

@@ -191,30 +191,31 @@ static enum tsim_status load(struct tsim_arena *arena, const char *file, const s
 
 enum tsim_status tsim_replay_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
                                   size_t n_overrides, const struct tsim_replay_spec **spec, struct tsim_diags *diags) {
-    const struct tsim_value *root;
-    TSIM_TRY(tsim_document_read(arena, file, &root, diags));
-    return load(arena, file, root, overrides, n_overrides, spec, diags);
+    const struct tsim_value *root = NULL;
+    enum tsim_status status = tsim_document_read(arena, file, &root, diags);
+    enum tsim_status loaded = root ? load(arena, file, root, overrides, n_overrides, spec, diags) : status;
+    return status == TSIM_OK ? loaded : status;
 }
 
 enum tsim_status tsim_replay_load_text(struct tsim_arena *arena, const char *file, const char *text,
                                        const struct tsim_override *overrides, size_t n_overrides,
                                        const struct tsim_replay_spec **spec, struct tsim_diags *diags) {
-    const struct tsim_value *root;
-    TSIM_TRY(tsim_document_parse(arena, file, text, strlen(text), &root, diags));
-    return load(arena, file, root, overrides, n_overrides, spec, diags);
+    const struct tsim_value *root = NULL;
+    enum tsim_status status = tsim_document_parse(arena, file, text, strlen(text), &root, diags);
+    enum tsim_status loaded = root ? load(arena, file, root, overrides, n_overrides, spec, diags) : status;
+    return status == TSIM_OK ? loaded : status;
 }
 
 bool tsim_replay_is(const char *file) {
     struct tsim_arena arena;
     struct tsim_diags diags;
-    const struct tsim_value *root;
-    bool is = false;
+    const struct tsim_value *root = NULL;
     if (strcmp(file, "-") == 0)
         return false;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    if (tsim_document_read(&arena, file, &root, &diags) == TSIM_OK)
-        is = tsim_value_is_text(tsim_value_find(root, "schema"), SCHEMA[0].word);
+    tsim_document_read(&arena, file, &root, &diags);
+    bool is = root && tsim_value_is_text(tsim_value_find(root, "schema"), SCHEMA[0].word);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return is;

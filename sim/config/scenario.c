@@ -403,56 +403,6 @@ static bool is_launch_name(const char *file) {
     return false;
 }
 
-static enum tsim_status open_document(struct tsim_arena *arena, const char *file, const struct tsim_value *document,
-                                      struct tsim_scenario_source *source, struct tsim_diags *diags) {
-    struct tsim_reader reader = {.arena = arena, .diags = diags, .files = tsim_file_cache_of_thread(arena)};
-    size_t first = diags->n_items;
-    TSIM_TRY(refuse_other_kinds(document, arena, diags));
-    const struct tsim_value *root =
-        tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS, without_derived(arena, document));
-    if (!root)
-        return tsim_diags_status(diags, first);
-    *source = (struct tsim_scenario_source){arena, file, document, root, reader.files};
-    return TSIM_OK;
-}
-
-enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, struct tsim_scenario_source *source,
-                                    struct tsim_diags *diags) {
-    const struct tsim_value *document;
-    size_t first = diags->n_items;
-    enum tsim_status status = tsim_document_read(arena, file, &document, diags);
-    if (status == TSIM_ERR_IO)
-        hint_at_file(arena, file, &diags->items[diags->n_items - 1]);
-    if (status == TSIM_ERR_SYNTAX && is_launch_name(file) && diags->n_items > first)
-        tsim_diag_hint(&diags->items[first],
-                       "a scenario is YAML in tsim's keys; 'tsim diagnose %s' reads launch scripts, configurations and "
-                       "logs of frameworks, and 'tsim import FORMAT %s' makes a scenario of one",
-                       file, file);
-    TSIM_TRY(status);
-    return open_document(arena, tsim_arena_strdup(arena, file), document, source, diags);
-}
-
-enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *name, const char *text,
-                                         struct tsim_scenario_source *source, struct tsim_diags *diags) {
-    const struct tsim_value *document;
-    TSIM_TRY(tsim_document_parse(arena, name, text, strlen(text), &document, diags));
-    return open_document(arena, tsim_arena_strdup(arena, name), document, source, diags);
-}
-
-enum tsim_status tsim_scenario_open_value(struct tsim_arena *arena, const struct tsim_value *root,
-                                          struct tsim_scenario_source *source, struct tsim_diags *diags) {
-    return open_document(arena, root->document->file, root, source, diags);
-}
-
-enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
-                                      struct tsim_scenario_source *source, struct tsim_diags *diags) {
-    const struct tsim_document *text = from->document->document;
-    const struct tsim_value *document;
-    TSIM_TRY(
-        tsim_document_parse(arena, tsim_arena_strdup(arena, text->file), text->text, text->size, &document, diags));
-    return open_document(arena, tsim_arena_strdup(arena, from->file), document, source, diags);
-}
-
 static enum tsim_status load_sorted(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides, bool is_job,
                                     const struct tsim_scenario **scenario, struct tsim_diags *diags) {
@@ -462,6 +412,67 @@ static enum tsim_status load_sorted(struct tsim_arena *arena, const struct tsim_
     tsim_heap_free(estimates.paths);
     sort_diags(diags, first);
     return status;
+}
+
+/* Opens a document that was read with `status`. After a mistake in its text, or in that of a file that it extends, it
+ * reports the other mistakes too, if the document is there all the same. */
+static enum tsim_status open_document(struct tsim_arena *arena, const char *file, enum tsim_status status,
+                                      const struct tsim_value *document, struct tsim_scenario_source *source,
+                                      struct tsim_diags *diags) {
+    struct tsim_reader reader = {.arena = arena, .diags = diags, .files = tsim_file_cache_of_thread(arena)};
+    const struct tsim_scenario *unused;
+    size_t first = diags->n_items, n_errors = diags->n_errors;
+    if (!document)
+        return status;
+    enum tsim_status kind = refuse_other_kinds(document, arena, diags);
+    const struct tsim_value *root = kind == TSIM_OK ? tsim_catalogue_resolve_root(&reader, TSIM_CATALOGUE_SCENARIOS,
+                                                                                  without_derived(arena, document))
+                                                    : NULL;
+    if (status == TSIM_OK && (!root || diags->n_errors > n_errors))
+        status = tsim_diags_status(diags, first);
+    if (root)
+        *source = (struct tsim_scenario_source){arena, file, document, root, reader.files};
+    if (root && status != TSIM_OK) {
+        load_sorted(arena, source, NULL, 0, false, &unused, diags);
+        sort_diags(diags, 0);
+    }
+    return status;
+}
+
+enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, struct tsim_scenario_source *source,
+                                    struct tsim_diags *diags) {
+    const struct tsim_value *document = NULL;
+    size_t first = diags->n_items;
+    enum tsim_status status = tsim_document_read(arena, file, &document, diags);
+    if (status == TSIM_ERR_IO)
+        hint_at_file(arena, file, &diags->items[diags->n_items - 1]);
+    if (status == TSIM_ERR_SYNTAX && is_launch_name(file) && diags->n_items > first)
+        tsim_diag_hint(&diags->items[first],
+                       "a scenario is YAML in tsim's keys; 'tsim diagnose %s' reads launch scripts, configurations and "
+                       "logs of frameworks, and 'tsim import FORMAT %s' makes a scenario of one",
+                       file, file);
+    return open_document(arena, tsim_arena_strdup(arena, file), status, document, source, diags);
+}
+
+enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *name, const char *text,
+                                         struct tsim_scenario_source *source, struct tsim_diags *diags) {
+    const struct tsim_value *document = NULL;
+    enum tsim_status status = tsim_document_parse(arena, name, text, strlen(text), &document, diags);
+    return open_document(arena, tsim_arena_strdup(arena, name), status, document, source, diags);
+}
+
+enum tsim_status tsim_scenario_open_value(struct tsim_arena *arena, const struct tsim_value *root,
+                                          struct tsim_scenario_source *source, struct tsim_diags *diags) {
+    return open_document(arena, root->document->file, TSIM_OK, root, source, diags);
+}
+
+enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
+                                      struct tsim_scenario_source *source, struct tsim_diags *diags) {
+    const struct tsim_document *text = from->document->document;
+    const struct tsim_value *document = NULL;
+    enum tsim_status status =
+        tsim_document_parse(arena, tsim_arena_strdup(arena, text->file), text->text, text->size, &document, diags);
+    return open_document(arena, tsim_arena_strdup(arena, from->file), status, document, source, diags);
 }
 
 enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct tsim_scenario_source *source,

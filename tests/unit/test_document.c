@@ -76,24 +76,25 @@ static const struct refused {
     enum tsim_status status;
     int line, column;
     const char *message;
+    bool has_root; /* all the same, for the mistakes of the other keys */
 } REFUSED[] = {
     {"", TSIM_ERR_SYNTAX, 0, 0, "the file is empty"},
     {"# only a comment\n", TSIM_ERR_SYNTAX, 0, 0, "the file is empty"},
     {"just text\n", TSIM_ERR_SYNTAX, 1, 1, "expected keys with values"},
     {"- a\n- b\n", TSIM_ERR_SYNTAX, 1, 1, "expected keys with values"},
-    {"a: 1\nb: 2\na: 3\n", TSIM_ERR_SYNTAX, 3, 1, "'a' occurs twice"},
-    {"x: {a: 1, \"a\": 3}\n", TSIM_ERR_SYNTAX, 1, 11, "'a' occurs twice"},
+    {"a: 1\nb: 2\na: 3\n", TSIM_ERR_SYNTAX, 3, 1, "'a' occurs twice", true},
+    {"x: {a: 1, \"a\": 3}\n", TSIM_ERR_SYNTAX, 1, 11, "'a' occurs twice", true},
     {"b: &b {x: 1}\na:\n  <<: *b\n", TSIM_ERR_SYNTAX, 3, 3, "('<<') are not supported"},
-    {"a: !!int 5\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here"},
-    {"a: !x [5]\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here"},
-    {"a: !!map {b: 1}\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here"},
-    {"[a, b]: 1\n", TSIM_ERR_SYNTAX, 1, 1, "must be plain text"},
-    {"? {a: 1}\n: 2\n", TSIM_ERR_SYNTAX, 1, 3, "must be plain text"},
-    {"?\n: 1\n", TSIM_ERR_SYNTAX, 1, 2, "must be plain text"},
+    {"a: !!int 5\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here", true},
+    {"a: !x [5]\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here", true},
+    {"a: !!map {b: 1}\n", TSIM_ERR_SYNTAX, 1, 4, "are not used here", true},
+    {"[a, b]: 1\n", TSIM_ERR_SYNTAX, 1, 1, "must be plain text", true},
+    {"? {a: 1}\n: 2\n", TSIM_ERR_SYNTAX, 1, 3, "must be plain text", true},
+    {"?\n: 1\n", TSIM_ERR_SYNTAX, 1, 2, "must be plain text", true},
     {"a: 1\n---\nb: 2\n", TSIM_ERR_SYNTAX, 2, 1, "document ('---') starts here"},
     {"a: *x\n", TSIM_ERR_SYNTAX, 1, 4, "before this alias"},
     {"a: &x [1, *x]\n", TSIM_ERR_SYNTAX, 1, 11, "the alias '*x' is inside its own anchor"},
-    {"a: \"\\0\"\n", TSIM_ERR_SYNTAX, 1, 4, "the text holds a NUL character"},
+    {"a: \"\\0\"\n", TSIM_ERR_SYNTAX, 1, 4, "the text holds a NUL character", true},
     {"a: [1, 2\n", TSIM_ERR_SYNTAX, 2, 1, "expected ',' or ']'"},
     {"a: 1\nb: \xFF\xFE\n", TSIM_ERR_SYNTAX, 2, 4, "invalid leading UTF-8 octet"},
     {"a: \x1B[31m\n", TSIM_ERR_SYNTAX, 1, 4, "not UTF-8 text: control characters are not allowed"},
@@ -105,7 +106,7 @@ START_TEST(refused) {
     const struct refused *c = &REFUSED[_i];
     const struct tsim_value *root = NULL;
     ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", c->text, strlen(c->text), &root, &diags), c->status);
-    ck_assert_ptr_null(root);
+    ck_assert(c->has_root == (root != NULL));
     ck_assert_uint_eq(diags.n_errors, 1);
     assert_says(diags.items[0].message, c->message);
     ck_assert_int_eq(diags.items[0].at.line, c->line);
@@ -115,14 +116,25 @@ START_TEST(refused) {
 END_TEST
 
 START_TEST(several_mistakes_at_once) {
-    ck_assert_ptr_null(parse("a: 1\n"
-                             "a: 2\n"
-                             "b: !!str x\n"
-                             "c: {d: 1, d: 2}\n"));
+    ck_assert_ptr_nonnull(parse("a: 1\n"
+                                "a: 2\n"
+                                "b: !!str x\n"
+                                "c: {d: 1, d: 2}\n"));
     ck_assert_uint_eq(diags.n_errors, 3);
     ck_assert_str_eq(diags.items[0].source_line, "a: 2");
     assert_says(diags.items[0].hint, "keep one of them");
     ck_assert_int_eq(diags.items[2].at.line, 4);
+}
+END_TEST
+
+/* The keys of both are there, each with its first value. */
+START_TEST(duplicate_mappings_are_joined) {
+    const struct tsim_value *root = parse("a: {b: 1, c: {d: 2}}\ne: 3\na: {c: {d: 4, f: 5}, g: 6}\n");
+    ck_assert_uint_eq(diags.n_errors, 1);
+    ck_assert_uint_eq(root->n_items, 2);
+    static const char *const VALUES[][2] = {{"a.b", "1"}, {"a.c.d", "2"}, {"a.c.f", "5"}, {"a.g", "6"}, {"e", "3"}};
+    for (size_t i = 0; i < sizeof VALUES / sizeof VALUES[0]; i++)
+        ck_assert_str_eq(tsim_value_find_path(root, VALUES[i][0])->text, VALUES[i][1]);
 }
 END_TEST
 
@@ -371,7 +383,7 @@ static void survives(const char *text, size_t size) {
     const struct tsim_value *root = NULL;
     size_t n_errors = diags.n_errors;
     enum tsim_status status = tsim_document_parse(&arena, "a.yaml", text, size, &root, &diags);
-    ck_assert((status == TSIM_OK) == (root != NULL));
+    ck_assert(status != TSIM_OK || root);
     ck_assert((status == TSIM_OK) == (diags.n_errors == n_errors));
     tsim_diags_release(&diags);
     tsim_arena_reset(&arena);
@@ -431,6 +443,7 @@ static Suite *document_suite(void) {
     tcase_add_test(tcase, byte_order_mark_and_directive_are_taken);
     tcase_add_loop_test(tcase, refused, 0, LENGTH(REFUSED));
     tcase_add_test(tcase, several_mistakes_at_once);
+    tcase_add_test(tcase, duplicate_mappings_are_joined);
     tcase_add_test(tcase, nul_byte);
     tcase_add_test(tcase, depth_limit);
     tcase_add_test(tcase, depth_through_aliases);

@@ -26,6 +26,7 @@ struct builder {
     struct anchor anchors[MAX_ANCHORS];
     size_t n_anchors;
     bool has_too_many_anchors;
+    bool lacks_values;       /* which the file has, so that keys would seem to be missing */
     size_t most_keys;        /* of one mapping */
     bool takes_last;         /* of keys that are repeated, as Python's readers do */
     enum tsim_status status; /* of the first mistake */
@@ -92,6 +93,7 @@ static bool next_event(struct builder *b, yaml_event_t *event) {
     if (yaml_parser_parse(b->parser, event))
         return true;
     report_parser_error(b);
+    b->lacks_values = true;
     return false;
 }
 
@@ -275,6 +277,7 @@ static bool check_key(struct builder *b, struct key_table *table, const struct t
         return false;
     }
     if (strcmp(key->text, "<<") == 0 && !key->is_quoted) {
+        b->lacks_values = true;
         tsim_diag_hint(error_at(b, TSIM_ERR_SYNTAX, event->start_mark, "merge keys ('<<') are not supported"),
                        "write the keys out, or take over a whole file with 'extends: FILE'");
         return false;
@@ -311,6 +314,14 @@ static size_t place_of_key(const struct builder *b, const struct key_table *tabl
     return bottom;
 }
 
+/* Puts the keys of two mappings under the same name together: none seems to be missing, and those of both are read. */
+static void join_mappings(struct builder *b, const struct key_table *table, size_t bottom,
+                          const struct tsim_pair *second) {
+    const size_t at = second->key ? place_of_key(b, table, bottom, second->key) : b->n_stack;
+    if (at < b->n_stack && b->stack[at].value->kind == TSIM_VALUE_MAPPING && second->value->kind == TSIM_VALUE_MAPPING)
+        b->stack[at].value = tsim_value_merge(b->arena, second->value, b->stack[at].value);
+}
+
 /* Builds one key with its value, and pushes them unless the key is refused. Returns false if reading cannot go on. */
 static bool build_pair(struct builder *b, struct key_table *table, const yaml_event_t *key_event, size_t bottom,
                        int depth) {
@@ -336,6 +347,8 @@ static bool build_pair(struct builder *b, struct key_table *table, const yaml_ev
         push(b, pair);
         if (table->n_slots > 0)
             table->slots[slot_of(b, table, pair.key)] = (uint32_t)b->n_stack;
+    } else if (pair.value) {
+        join_mappings(b, table, bottom, &pair);
     }
     return pair.value;
 }
@@ -407,9 +420,11 @@ static void close_document(struct builder *b) {
         yaml_event_t event;
         if (!next_event(b, &event))
             return;
-        if (i == 1 && event.type != YAML_STREAM_END_EVENT)
+        if (i == 1 && event.type != YAML_STREAM_END_EVENT) {
             tsim_diag_hint(error_at(b, TSIM_ERR_SYNTAX, event.start_mark, "a second document ('---') starts here"),
                            "one file holds one document");
+            b->lacks_values = true;
+        }
         yaml_event_delete(&event);
     }
 }
@@ -455,7 +470,9 @@ static enum tsim_status parse(struct tsim_document *document, bool is_foreign, c
     const struct tsim_value *built = build_document(&b);
     yaml_parser_delete(&parser);
     tsim_heap_free(b.stack);
-    if (b.status == TSIM_OK) {
+    const bool is_readable =
+        built && built->kind == TSIM_VALUE_MAPPING && !b.lacks_values && !document->is_override && !is_foreign;
+    if (b.status == TSIM_OK || is_readable) {
         const struct tsim_value *source = tsim_value_find(built, "source");
         document->source = source && source->kind == TSIM_VALUE_SCALAR ? source->text : NULL;
         *root = built;

@@ -14,7 +14,8 @@
 enum { TSIM_DOCUMENT_MAX_BYTES = 4 * 1000 * 1000 };
 
 /* Reads a file, or standard input if `file` is "-" (places then say "<stdin>"). Returns TSIM_ERR_IO if it cannot be
- * read. */
+ * read. After a mistake that leaves all keys known, such as a duplicate key (of two mappings, the keys of both), it
+ * sets *root all the same, for whoever looks for the other mistakes of the file; else it leaves *root alone. */
 enum tsim_status tsim_document_read(struct tsim_arena *arena, const char *file, const struct tsim_value **root,
                                     struct tsim_diags *diags);
 
