@@ -1,6 +1,5 @@
 /* among.h - the questions whether a text is another, and whether it is one of several. */
-#ifndef TSIM_BASE_AMONG_H
-#define TSIM_BASE_AMONG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ static inline bool tsim_is_among(const char *text, const char *const *texts, siz
 #define TSIM_IS_ONE_OF(text, ...)                                                                                      \
     tsim_is_among(text, (const char *const[]){__VA_ARGS__},                                                            \
                   sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
-
-#endif

@@ -1,8 +1,7 @@
 /* arena.h - memory by lifetime. Objects are never freed one by one: an arena is reset or released as a whole, and a
  * function that returns new memory takes the arena as its first parameter, so the signature states who owns it. An
  * arena is not thread-safe: each thread has its own. */
-#ifndef TSIM_BASE_ARENA_H
-#define TSIM_BASE_ARENA_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void tsim_heap_free_foreign(void *text);
 
 /* Ends the program as a failed allocation does, for libraries that report that they had no memory. */
 _Noreturn void tsim_out_of_memory(void);
-
-#endif

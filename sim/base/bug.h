@@ -1,7 +1,6 @@
 /* bug.h - what happens when the program finds a mistake of its own. It includes nothing of tsim, so everything may
  * assert. */
-#ifndef TSIM_BASE_BUG_H
-#define TSIM_BASE_BUG_H
+#pragma once
 
 /* Reports a mistake of the program itself: prints the place where it was found, and ends with status 70. */
 _Noreturn void tsim_bug_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -11,5 +10,3 @@ _Noreturn void tsim_bug_at(const char *file, int line, const char *format, ...) 
         if (!(condition))                                                                                              \
             TSIM_BUG("assertion failed: %s", #condition);                                                              \
     } while (0)
-
-#endif

@@ -1,8 +1,7 @@
 /* caller.h - on whose behalf a thread works: a program that uses the library, or a request of the server. Such a caller
  * has its own streams for results and messages, texts that are found as if they were files, and a way to stop long
  * work. A thread without a caller works for the person who started the program. */
-#ifndef TSIM_BASE_CALLER_H
-#define TSIM_BASE_CALLER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ FILE *tsim_messages(void);
 bool tsim_caller_lend(struct tsim_caller *caller, const char *name, const char *text, size_t size);
 /* Returns the text that the calling thread finds as the file `name`, or NULL if no text is lent under it. */
 const struct tsim_lent *tsim_caller_lent(const char *name);
-
-#endif

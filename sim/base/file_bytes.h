@@ -1,6 +1,5 @@
 /* file_bytes.h - reading the whole of a file, up to a limit, and the names of a folder's files. */
-#ifndef TSIM_BASE_FILE_BYTES_H
-#define TSIM_BASE_FILE_BYTES_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -38,5 +37,3 @@ int tsim_folder_list(struct tsim_arena *arena, const char *folder, const char *e
 
 /* Returns whether the bytes contain `part`, which is not empty. The bytes need no NUL at their end. */
 bool tsim_bytes_have(const char *text, size_t size, const char *part);
-
-#endif

@@ -2,8 +2,7 @@
  * merged. The hash is FNV-1a (Fowler, Noll, Vo) in its 128-bit form, with offset basis
  * 0x6c62272e07bb014262b821756295c58d and prime 2^88 + 0x13b. It gives no protection against an adversary; that any two
  * of a million different texts agree has a probability of 1e-27. */
-#ifndef TSIM_BASE_HASH_H
-#define TSIM_BASE_HASH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void tsim_hash_init(struct tsim_hash *hash);
 /* Adds the text and its final NUL, so that ("ab", "c") and ("a", "bc") differ. */
 void tsim_hash_add(struct tsim_hash *hash, const char *text);
 void tsim_hash_text(const struct tsim_hash *hash, char text[TSIM_HASH_TEXT_SIZE]);
-
-#endif

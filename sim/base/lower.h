@@ -1,6 +1,5 @@
 /* lower.h - foreign names in small letters, so that a part of one is found whatever its case. */
-#ifndef TSIM_BASE_LOWER_H
-#define TSIM_BASE_LOWER_H
+#pragma once
 
 #include <ctype.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ static inline char *tsim_lower(const char *text, char *lower, size_t size) {
     lower[n] = '\0';
     return lower;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* normal.h - quantiles of the normal distribution, of Student's t and of the lognormal. */
-#ifndef TSIM_BASE_NORMAL_H
-#define TSIM_BASE_NORMAL_H
+#pragma once
 
 /* Returns the expected maximum of n independent standard normals, quantile((n - 3/8) / (n + 1/4)) (Blom 1958). It is 0
  * for n = 1. */
@@ -19,5 +18,3 @@ double tsim_spread_quantile(double probability, double spread);
 
 /* Returns the quantile of Student's t with `freedom` > 0 degrees of freedom. */
 double tsim_student_quantile(double probability, double freedom);
-
-#endif

@@ -5,8 +5,7 @@
  * A file that is not regular (/dev/null, /dev/stdout, a pipe) is written to directly. A symbolic link stays one, and
  * the permissions of a file that was there stay as they were. At most TSIM_MOST_OUTPUTS are open at a time, all by one
  * thread. */
-#ifndef TSIM_BASE_OUTPUT_H
-#define TSIM_BASE_OUTPUT_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -35,5 +34,3 @@ void tsim_output_abandon_all(void);
 
 /* Adds the error "NAME: cannot write: WHY". */
 enum tsim_status tsim_output_failed(const char *name, int error, struct tsim_diags *diags);
-
-#endif

@@ -1,8 +1,7 @@
 /* quantile.h - quantiles of sorted numbers, by two definitions: one for numbers that were drawn, one for numbers that
  * stand for a distribution (Hyndman and Fan, The American Statistician 50, 1996, definitions 7 and 5). The two differ
  * at the ends; they agree in the middle and where there are many numbers. */
-#ifndef TSIM_BASE_QUANTILE_H
-#define TSIM_BASE_QUANTILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ double tsim_sample_quantile(const double *ascending, size_t n, double frac);
  * last. */
 double tsim_points_quantile(const double *ascending, size_t n, double frac);
 struct tsim_percentiles tsim_points_percentiles(const double *ascending, size_t n);
-
-#endif

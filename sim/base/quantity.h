@@ -9,8 +9,7 @@
  *   times     s, ms, us, ns, ps, min, h, d (also day, days), weeks, y (365.25 d)
  *   money     US dollars alone
  *   numbers   as in C: "1e-3"; "1_000" is refused */
-#ifndef TSIM_BASE_QUANTITY_H
-#define TSIM_BASE_QUANTITY_H
+#pragma once
 
 #include "base/status.h"
 
@@ -81,5 +80,3 @@ const char *tsim_double_text(double value, char *buffer, size_t size);
 /* Returns the candidate that is most likely meant: one that begins with the word ("h100-sxm" for "h100"), else the
  * nearest one if it is near enough to be a misspelling (a transposition counts as one edit), else NULL. */
 const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, size_t n_candidates);
-
-#endif

@@ -1,8 +1,7 @@
 /* random.h - counter-based random numbers: number n of a stream is a function of (seed, replication, stream, n) alone,
  * so that it is the same whatever else was drawn, by any number of threads. The generator is SplitMix64 (Steele, Lea,
  * Flood 2014, "Fast splittable pseudorandom number generators", OOPSLA) with the stream's name mixed into its start. */
-#ifndef TSIM_BASE_RANDOM_H
-#define TSIM_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ uint64_t tsim_random_bits(struct tsim_random *random);
 double tsim_random_uniform(struct tsim_random *random);     /* in (0, 1], a multiple of 2^-53 */
 double tsim_random_exponential(struct tsim_random *random); /* the mean is 1 */
 double tsim_random_normal(struct tsim_random *random);      /* standard normal; takes two numbers (Box, Muller 1958) */
-
-#endif

@@ -6,8 +6,7 @@
  *   3. we are wrong -> TSIM_BUG (base/bug.h): prints where and ends (exit status 70). Never used for 1 or 2.
  *
  * A function that returns enum tsim_status leaves its outputs untouched on failure. */
-#ifndef TSIM_BASE_STATUS_H
-#define TSIM_BASE_STATUS_H
+#pragma once
 
 #include "base/bug.h"
 
@@ -90,5 +89,3 @@ void tsim_diags_print(const struct tsim_diags *list, FILE *out);
         if (status_of_call_ != TSIM_OK)                                                                                \
             return status_of_call_;                                                                                    \
     } while (0)
-
-#endif

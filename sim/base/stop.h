@@ -1,7 +1,6 @@
 /* stop.h - asks long work to end before it is done. A thread says when its simulations shall end, and the engine asks
  * that from time to time (engine/engine.h). */
-#ifndef TSIM_BASE_STOP_H
-#define TSIM_BASE_STOP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ typedef bool (*tsim_stop_fn)(void *context);
 void tsim_stop_set(tsim_stop_fn stops, void *context);
 
 bool tsim_is_stopped(void);
-
-#endif

@@ -9,8 +9,7 @@
  * `tsim explain` prints. One function computes both (tsim_by_rule), so a node always is what its rule makes of its
  * parts. Nodes that are equal are one node: a tree is an acyclic graph. A loop that looks for the best of many runs
  * without a recorder, and once more with one for the best. */
-#ifndef TSIM_BASE_TERM_H
-#define TSIM_BASE_TERM_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/quantity.h"
@@ -211,5 +210,3 @@ static inline struct tsim_amount tsim_sum_of(const struct tsim_part_list *list, 
         return (struct tsim_amount){.value = list->sum};
     return tsim_sum(list->recorder, name, formula, dimension, list->parts, (size_t)list->n);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* text_sink.h - a stream whose output becomes a text in memory. The text counts towards the process's limit of memory
  * (arena.h), and may have a limit of its own. */
-#ifndef TSIM_BASE_TEXT_SINK_H
-#define TSIM_BASE_TEXT_SINK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -22,5 +21,3 @@ const char *tsim_text_sink_text(struct tsim_text_sink *sink);
 void tsim_text_sink_clear(struct tsim_text_sink *sink);
 
 void tsim_text_sink_release(struct tsim_text_sink *sink);
-
-#endif

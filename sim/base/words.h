@@ -1,7 +1,6 @@
 /* words.h - a list of 64-bit words that grows, for data that are compared bit by bit or read again in order. Free it
  * with tsim_words_release. */
-#ifndef TSIM_BASE_WORDS_H
-#define TSIM_BASE_WORDS_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -46,5 +45,3 @@ static inline void tsim_words_release(struct tsim_words *words) {
     tsim_heap_free(words->words);
     *words = (struct tsim_words){0};
 }
-
-#endif

@@ -3,8 +3,7 @@
  * values are in SI units unless a name says otherwise.
  *
  * Energy is measured at the wall of the nodes, for the whole cluster. */
-#ifndef TSIM_CAMPAIGN_CAMPAIGN_H
-#define TSIM_CAMPAIGN_CAMPAIGN_H
+#pragma once
 
 #include "base/term.h"
 #include "campaign/ownership.h"
@@ -95,5 +94,3 @@ enum tsim_status tsim_campaign_predict(struct tsim_arena *arena, const struct ts
                                        const struct tsim_campaign_steps *steps, bool has_stretches,
                                        struct tsim_term_recorder *recorder, struct tsim_campaign *campaign,
                                        struct tsim_diags *diags);
-
-#endif

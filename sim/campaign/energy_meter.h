@@ -13,8 +13,7 @@
  *   sum over the hours of energy x the hour's value
  *
  * is exact: stretches are cut at the hours (replication.h), and power is constant within a stretch. */
-#ifndef TSIM_CAMPAIGN_ENERGY_METER_H
-#define TSIM_CAMPAIGN_ENERGY_METER_H
+#pragma once
 
 #include "base/term.h"
 #include "campaign/replication.h"
@@ -54,5 +53,3 @@ double tsim_energy_meter_mean(const struct tsim_energy_meter *meter, const struc
 
 /* Returns the mean of a profile over time_s from start_s on, or `even` if the profile has no hours. */
 double tsim_hourly_mean(const struct tsim_hourly *profile, double start_s, double time_s, double even);
-
-#endif

@@ -1,7 +1,6 @@
 /* expenses.h - what a run is charged: its energy at the meter by price and emissions, the rent of accelerators for the
  * time that they are held, and the price of buying them. Spot instances are rented at a discount. */
-#ifndef TSIM_CAMPAIGN_EXPENSES_H
-#define TSIM_CAMPAIGN_EXPENSES_H
+#pragma once
 
 #include "campaign/campaign.h"
 
@@ -21,5 +20,3 @@ struct tsim_charged {
  * machine. */
 void tsim_expenses(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                    const struct tsim_charged *charged, struct tsim_campaign *campaign);
-
-#endif

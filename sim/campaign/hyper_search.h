@@ -10,8 +10,7 @@
  * A rung ends when all its trials have ended. They come at_once at a time, and the last of them may leave clusters
  * empty: an empty cluster is paid for and is taken to draw no power. A trial goes on from its checkpoint; the time to
  * load that, and to evaluate trials at the end of a rung, is not counted. */
-#ifndef TSIM_CAMPAIGN_HYPER_SEARCH_H
-#define TSIM_CAMPAIGN_HYPER_SEARCH_H
+#pragma once
 
 #include "campaign/campaign.h"
 
@@ -38,5 +37,3 @@ int tsim_search_rungs(const struct tsim_search_spec *spec, struct tsim_rung rung
  * has no length. */
 void tsim_hyper_search(const struct tsim_search_spec *spec, const struct tsim_campaign *run,
                        struct tsim_hyper_search *search);
-
-#endif

@@ -4,8 +4,7 @@
  * taken off. Energy: work draws the power of training, also when it is redone; a pause for evaluation draws what its
  * passes do, if they are simulated; everything else, and spares, draws what idle nodes do. All of it is multiplied by
  * the PUE. */
-#ifndef TSIM_CAMPAIGN_MONTE_CARLO_H
-#define TSIM_CAMPAIGN_MONTE_CARLO_H
+#pragma once
 
 #include "campaign/campaign.h"
 
@@ -20,5 +19,3 @@ enum tsim_status tsim_monte_carlo(struct tsim_arena *arena, const struct tsim_sc
                                   const struct tsim_campaign_steps *steps, const struct tsim_work *work,
                                   bool has_stretches, struct tsim_term_recorder *recorder,
                                   struct tsim_campaign *campaign, struct tsim_diags *diags);
-
-#endif

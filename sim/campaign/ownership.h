@@ -14,8 +14,7 @@
  *
  * Embodied carbon is accelerators x embodied x time / (lifetime x utilization), as in Luccioni et al. 2023 (JMLR 24,
  * 253), section 4.1. */
-#ifndef TSIM_CAMPAIGN_OWNERSHIP_H
-#define TSIM_CAMPAIGN_OWNERSHIP_H
+#pragma once
 
 #include "base/term.h"
 #include "config/scenario.h"
@@ -44,5 +43,3 @@ double tsim_embodied_kg(struct tsim_term_recorder *recorder, const struct tsim_s
 
 /* Returns what a loan of 1 costs each year, less what the residual value pays back at its end. */
 struct tsim_amount tsim_annuity_per_y(struct tsim_term_recorder *recorder, const struct tsim_cost_spec *cost);
-
-#endif

@@ -16,8 +16,7 @@
  * training. Every so-many-th also goes to the storage: under training (async), or while training waits (sync). All that
  * crosses NICs under training slows steps down (run/checkpoint_traffic.h). The writing to a storage that is reached
  * over NICs begins when the copies are complete. */
-#ifndef TSIM_CAMPAIGN_RELIABILITY_H
-#define TSIM_CAMPAIGN_RELIABILITY_H
+#pragma once
 
 #include "campaign/campaign.h"
 
@@ -25,5 +24,3 @@
  * terms of checkpoints and their intervals. */
 void tsim_reliability_job(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                           const struct tsim_campaign_steps *steps, double work_s, struct tsim_campaign_job *job);
-
-#endif

@@ -33,8 +33,7 @@
  *
  * Random numbers depend on (seed, replication, cause) alone, so replications may be played in any order, by any
  * thread. */
-#ifndef TSIM_CAMPAIGN_REPLICATION_H
-#define TSIM_CAMPAIGN_REPLICATION_H
+#pragma once
 
 #include "base/term.h"
 #include "config/scenario.h"
@@ -133,5 +132,3 @@ static inline double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, e
 double tsim_optimal_interval_s(double stall_s, double mtbf_s);
 /* Returns that expected time. restart_s is all that passes between a failure and the next progress. */
 double tsim_daly_time_s(double work_s, double interval_s, double stall_s, double restart_s, double mtbf_s);
-
-#endif

@@ -1,8 +1,7 @@
 /* command.h - the commands, one file each (cmd_NAME.c; help and version are in commands.c), and what they share: exit
  * statuses, and where diagnostics and JSON go. Results are written to standard output, everything else to standard
  * error. */
-#ifndef TSIM_CLI_COMMAND_H
-#define TSIM_CLI_COMMAND_H
+#pragma once
 
 #include "base/caller.h"
 #include "cli/options.h"
@@ -145,5 +144,3 @@ const char *tsim_timestamp(struct tsim_arena *arena);
  * It reads the file again where it stands, which shows whether the files that it names are found from there. */
 enum tsim_status tsim_write_plan(struct tsim_arena *arena, const char *file, const char *title,
                                  const struct tsim_scenario *scenario, struct tsim_diags *diags);
-
-#endif

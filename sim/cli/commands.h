@@ -1,6 +1,5 @@
 /* commands.h - the list of commands, and the help about them. */
-#ifndef TSIM_CLI_COMMANDS_H
-#define TSIM_CLI_COMMANDS_H
+#pragma once
 
 #include "cli/options.h"
 
@@ -11,5 +10,3 @@ const struct tsim_command *tsim_command_find(const char *name);
 
 /* Prints what `tsim help COMMAND` says; with NULL what `tsim help` says. */
 void tsim_help(const struct tsim_command *command, FILE *out);
-
-#endif

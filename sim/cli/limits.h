@@ -1,7 +1,6 @@
 /* limits.h - the memory (--max-memory, else three quarters of the machine's) and the time (--timeout) that a command
  * may take. */
-#ifndef TSIM_CLI_LIMITS_H
-#define TSIM_CLI_LIMITS_H
+#pragma once
 
 #include "cli/options.h"
 
@@ -10,5 +9,3 @@
 void tsim_limits_set(const struct tsim_arguments *arguments);
 /* Withdraws the time limit, for a command that has stopped and only shows what it has. */
 void tsim_limits_lift(void);
-
-#endif

@@ -1,10 +1,7 @@
 /* manual.h - manual pages, made from the tables of commands, options and exit statuses that --help also shows. */
-#ifndef TSIM_CLI_MANUAL_H
-#define TSIM_CLI_MANUAL_H
+#pragma once
 
 #include "cli/options.h"
 
 /* Writes tsim-COMMAND(1), or without `command` tsim(1), in roff with the man macros. */
 void tsim_manual_page(const struct tsim_commands *commands, const struct tsim_command *command, FILE *out);
-
-#endif

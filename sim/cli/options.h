@@ -2,8 +2,7 @@
  * suggestions for misspellings all read the same tables. An option is "--name VALUE" or "--name=VALUE"; an option whose
  * value is optional takes it only after '='. Options and operands may be mixed; "--" ends the options; "-" alone is an
  * operand. */
-#ifndef TSIM_CLI_OPTIONS_H
-#define TSIM_CLI_OPTIONS_H
+#pragma once
 
 #include "base/arena.h"
 #include "config/scenario.h"
@@ -153,5 +152,3 @@ const char *tsim_option_help(const struct tsim_command *command, enum tsim_optio
 bool tsim_command_takes(const struct tsim_command *command, enum tsim_option option);
 /* Writes "--json[=FILE]" to `buffer`, and returns it. */
 const char *tsim_option_usage(enum tsim_option option, char *buffer, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* search_bar.h - shows how far a search for plans is, on standard error if that is a terminal: a bar, the current part,
  * and the time left. For a request that waits, it writes lines of JSON. */
-#ifndef TSIM_CLI_SEARCH_BAR_H
-#define TSIM_CLI_SEARCH_BAR_H
+#pragma once
 
 #include "cli/options.h"
 #include "study/search/plan.h"
@@ -17,5 +16,3 @@ void tsim_search_bar_init(struct tsim_search_bar *bar, const struct tsim_argumen
  * interrupted. */
 void tsim_search_bar_show(void *context, const struct tsim_plan_progress *progress);
 void tsim_search_bar_clear(const struct tsim_search_bar *bar);
-
-#endif

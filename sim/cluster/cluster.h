@@ -1,8 +1,7 @@
 /* cluster.h - the machine of a scenario, with its capacities for each accelerator and direction, in bytes/s. It is
  * const once built. Training makes engine resources of them: outgoing scale-up link, NIC out, NIC in, host link,
  * HBM. */
-#ifndef TSIM_CLUSTER_CLUSTER_H
-#define TSIM_CLUSTER_CLUSTER_H
+#pragma once
 
 #include "base/term.h"
 #include "config/scenario.h"
@@ -59,5 +58,3 @@ const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const st
 struct tsim_amount tsim_cluster_pair_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 struct tsim_amount tsim_cluster_reduce_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 struct tsim_amount tsim_cluster_nic_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
-
-#endif

@@ -9,8 +9,7 @@
  * A group is the set of ranks that differ from a rank only along the given axes. Its shape over the nodes is found by
  * enumeration, so sizes that do not divide the node are exact: 6 ranks on nodes of 4 are {6 ranks, 2 nodes, max 4, min
  * 2}. A placement is const once built. A call for a group takes O(ranks) at worst, which is microseconds. */
-#ifndef TSIM_CLUSTER_PLACEMENT_H
-#define TSIM_CLUSTER_PLACEMENT_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -72,5 +71,3 @@ struct tsim_neighbours {
     bool any_on_node;
 };
 struct tsim_neighbours tsim_placement_neighbours(const struct tsim_placement *placement, enum tsim_axis axis);
-
-#endif

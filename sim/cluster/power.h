@@ -12,8 +12,7 @@
  * `load` is the mean of the min() above over the node's accelerators, because fans and voltage regulators follow the
  * heat. Over a step the formula is linear in the busy times while min() does not bind, so energy needs only their
  * sums. */
-#ifndef TSIM_CLUSTER_POWER_H
-#define TSIM_CLUSTER_POWER_H
+#pragma once
 
 #include "base/term.h"
 #include "cluster/cluster.h"
@@ -40,5 +39,3 @@ double tsim_power_overhead_j(const struct tsim_cluster *cluster, const struct ts
 
 struct tsim_amount tsim_power_use_recorded(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster,
                                            const struct tsim_power_use *use); /* returns the sum of both */
-
-#endif

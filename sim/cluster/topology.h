@@ -25,8 +25,7 @@
  *              one.
  *   torus      six (four) links at each accelerator, in place of both NICs and scale-up links; dimension after
  *              dimension, the short way around, at equal length by the parity of the sender's coordinate. */
-#ifndef TSIM_CLUSTER_TOPOLOGY_H
-#define TSIM_CLUSTER_TOPOLOGY_H
+#pragma once
 
 #include "cluster/cluster.h"
 
@@ -122,5 +121,3 @@ int32_t tsim_cube_mesh_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM
  * equal amounts to all others; the slowest link sets the pace of the exchange. */
 int32_t tsim_cube_mesh_part_rings(int32_t n, int32_t stride);
 double tsim_cube_mesh_exchange_links(int32_t n, int32_t stride);
-
-#endif

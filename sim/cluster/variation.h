@@ -6,8 +6,7 @@
  * is then expected to take 1 + spread * E(n) times as long as the mean, with E(n) the expected maximum of n standard
  * normals (base/normal.h). Products slow down and memory traffic does not, because what differs is the clock under the
  * power limit. */
-#ifndef TSIM_CLUSTER_VARIATION_H
-#define TSIM_CLUSTER_VARIATION_H
+#pragma once
 
 #include "base/term.h"
 #include "config/catalogue.h"
@@ -19,5 +18,3 @@ struct tsim_amount tsim_slowness(struct tsim_term_recorder *recorder, const stru
 /* Returns the accelerator that n of its kind wait for: a copy in `arena` with lower sustained matrix rates. */
 const struct tsim_accelerator *tsim_slowest_of(struct tsim_arena *arena, const struct tsim_accelerator *accelerator,
                                                double n);
-
-#endif

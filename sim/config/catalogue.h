@@ -3,8 +3,7 @@
  *
  * A value in a hardware file is either a scalar or {value: ..., source: ..., status: read|derived|estimate}. A scalar
  * takes the file's own `source:`. Sources are kept beside the value for `tsim show` (schema.h). */
-#ifndef TSIM_CONFIG_CATALOGUE_H
-#define TSIM_CONFIG_CATALOGUE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/quantity.h"
@@ -865,5 +864,3 @@ static inline bool tsim_loss_is_fused(const struct tsim_software *software) {
 
 /* ---- provenance, for `show` and for the estimates that a run uses ---- */
 enum tsim_source_status { TSIM_SOURCE_READ, TSIM_SOURCE_DERIVED, TSIM_SOURCE_FITTED, TSIM_SOURCE_ESTIMATE };
-
-#endif

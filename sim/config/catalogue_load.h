@@ -5,8 +5,7 @@
  * hardware/regions/X.yaml, hardware/storage/X.yaml, models/architectures/X.yaml, models/software/X.yaml,
  * scenarios/X.yaml or scenarios/published/X.yaml. The node single-A exists for every accelerator A: it has one device
  * and no links. */
-#ifndef TSIM_CONFIG_CATALOGUE_LOAD_H
-#define TSIM_CONFIG_CATALOGUE_LOAD_H
+#pragma once
 
 #include "config/catalogue.h"
 
@@ -82,5 +81,3 @@ enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const ch
                                               const struct tsim_software **software, struct tsim_diags *diags);
 enum tsim_status tsim_catalogue_load_region(struct tsim_arena *arena, const char *id, const struct tsim_region **region,
                                             struct tsim_diags *diags);
-
-#endif

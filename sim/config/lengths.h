@@ -15,8 +15,7 @@
  * Kernels do not take time in proportion to a pass's length: products fill whole tiles, and read all weights however
  * few tokens there are. So where passes differ in length, a pass takes the mean over several lengths, each in the
  * middle of an equal part of their distribution. The mean of these lengths is the pass's length. */
-#ifndef TSIM_CONFIG_LENGTHS_H
-#define TSIM_CONFIG_LENGTHS_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -56,5 +55,3 @@ static inline double tsim_attended_length(const struct tsim_scenario *scenario) 
     const struct tsim_training_spec *t = &scenario->training;
     return t->lengths.mean > 0 ? t->lengths.attended : (double)t->sequence_length;
 }
-
-#endif

@@ -7,8 +7,7 @@
  *            lowest switches, of the fabric or of its lowest tier
  *
  * Switches are counted in fractions: 1,024 ports of 64-port switches in two tiers are 48 switches and 2,048 links. */
-#ifndef TSIM_CONFIG_NETWORK_BILL_H
-#define TSIM_CONFIG_NETWORK_BILL_H
+#pragma once
 
 #include "config/catalogue.h"
 
@@ -18,5 +17,3 @@ struct tsim_network_bill {
 };
 
 struct tsim_network_bill tsim_network_bill(const struct tsim_fabric *fabric, double ports);
-
-#endif

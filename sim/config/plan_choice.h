@@ -1,8 +1,7 @@
 /* plan_choice.h - the keys of a plan for which a search (study/search/plan_space.h) proposes values, and the same job
  * under such values. A value is a number: a degree or size, the number of a word in its enumeration, or 0 or 1 for a
  * switch. */
-#ifndef TSIM_CONFIG_PLAN_CHOICE_H
-#define TSIM_CONFIG_PLAN_CHOICE_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -85,5 +84,3 @@ enum tsim_schedule tsim_plan_played_schedule(const struct tsim_plan_choice *choi
  * plans are compared without. Returns false if the plan is not valid. Threads may share a job. */
 bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
                           const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario);
-
-#endif

@@ -1,7 +1,6 @@
 /* provenance.h - constants as terms (base/term.h): the file or key that gives them, its source, and how sure that
  * is. */
-#ifndef TSIM_CONFIG_PROVENANCE_H
-#define TSIM_CONFIG_PROVENANCE_H
+#pragma once
 
 #include "base/term.h"
 #include "config/catalogue_load.h"
@@ -62,5 +61,3 @@ static inline struct tsim_amount tsim_of_accelerator(struct tsim_term_recorder *
                                                      double value, enum tsim_dimension dimension) {
     return tsim_of_file(recorder, TSIM_CATALOGUE_ACCELERATORS, accelerator->name, key, value, dimension);
 }
-
-#endif

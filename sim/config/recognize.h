@@ -1,7 +1,6 @@
 /* recognize.h - finds the catalogue's hardware that another program's file names, and the fabric that a node usually
  * has. */
-#ifndef TSIM_CONFIG_RECOGNIZE_H
-#define TSIM_CONFIG_RECOGNIZE_H
+#pragma once
 
 #include "config/catalogue_load.h"
 #include "config/files/known_as.h"
@@ -29,5 +28,3 @@ enum tsim_status tsim_usual_node(struct tsim_arena *arena, enum tsim_scale_up sc
 #define TSIM_DEFAULT_MODEL "llama2-7b"
 #define TSIM_DEFAULT_NODE "dgx-h100"
 #define TSIM_DEFAULT_FABRIC "ib-ndr"
-
-#endif

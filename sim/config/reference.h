@@ -1,7 +1,6 @@
 /* reference.h - every key of a scenario and of the catalogue's files, from the tables that read them (schema.h), for
  * docs/reference.md and for shells that complete --set. */
-#ifndef TSIM_CONFIG_REFERENCE_H
-#define TSIM_CONFIG_REFERENCE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -10,5 +9,3 @@ void tsim_reference_print(FILE *out);
 
 /* Prints the dotted paths of a scenario's values, which --set takes, one on each line. */
 void tsim_reference_paths(FILE *out);
-
-#endif

@@ -4,8 +4,7 @@
  *   name: job
  *   traces: [job.0.et, {file: other.et, rank: 1}]   # beside this file; by default the rank is that in the name
  *   cluster: {node: dgx-h100, nodes: 1}             # as in a scenario */
-#ifndef TSIM_CONFIG_REPLAY_SPEC_H
-#define TSIM_CONFIG_REPLAY_SPEC_H
+#pragma once
 
 #include "config/keys/schema.h"
 #include "config/scenario.h"
@@ -45,5 +44,3 @@ enum tsim_status tsim_replay_load_text(struct tsim_arena *arena, const char *fil
                                        const struct tsim_replay_spec **spec, struct tsim_diags *diags);
 
 extern const struct tsim_table tsim_replay_table;
-
-#endif

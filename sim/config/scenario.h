@@ -1,8 +1,7 @@
 /* scenario.h - a scenario (docs/reference.md), typed, in SI units, with every default filled in and every rule between
  * keys checked. tsim_scenario_load builds it, and from then on it is const: later stages may assume that it is valid,
  * and assert that. */
-#ifndef TSIM_CONFIG_SCENARIO_H
-#define TSIM_CONFIG_SCENARIO_H
+#pragma once
 
 #include "config/catalogue.h"
 
@@ -632,5 +631,3 @@ const char *tsim_recompute_part_name(int exponent); /* takes the exponent of an 
 const char *tsim_axis_name(enum tsim_axis axis);
 const char *tsim_schedule_name(enum tsim_schedule schedule);
 const char *tsim_metric_name(enum tsim_metric metric);
-
-#endif

@@ -1,6 +1,5 @@
 /* supports.h - the settings of a scenario that its software cannot run, by the profile's own lists (`supports:`). */
-#ifndef TSIM_CONFIG_SUPPORTS_H
-#define TSIM_CONFIG_SUPPORTS_H
+#pragma once
 
 #include "config/plan_choice.h"
 
@@ -22,5 +21,3 @@ struct tsim_unsupported {
  * from `arena`. */
 size_t tsim_scenario_unsupported(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                  struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED]);
-
-#endif

@@ -14,8 +14,7 @@
  * on that link. Latencies, the protocols' rates and the choice of algorithm and protocol follow NCCL's own tuning model
  * (nccl_tables.h). The rates of links are the catalogue's: a node's measured ring and in-switch bandwidths, and each
  * accelerator's share of the NICs. */
-#ifndef TSIM_COST_COLLECTIVE_H
-#define TSIM_COST_COLLECTIVE_H
+#pragma once
 
 #include "cluster/cluster.h"
 #include "cluster/placement.h"
@@ -109,5 +108,3 @@ const char *tsim_protocol_name(enum tsim_protocol protocol);
  * where B is the bandwidth of a link each way and alpha the time of a message without bytes. The textbook's examples ask
  * for it. */
 double tsim_ring_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
-
-#endif

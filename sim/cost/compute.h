@@ -122,8 +122,7 @@
  *
  * Not modelled here: caches (a tensor that fits in L2 still counts as HBM traffic), clocks that vary with load (they are
  * in `sustained`), and how fast the host launches (step/pass/pass.h). */
-#ifndef TSIM_COST_COMPUTE_H
-#define TSIM_COST_COMPUTE_H
+#pragma once
 
 #include "base/term.h"
 #include "model/operators.h"
@@ -163,5 +162,3 @@ struct tsim_amount tsim_matrix_rate_recorded(struct tsim_term_recorder *recorder
                                              const struct tsim_accelerator *accelerator, enum tsim_precision precision);
 struct tsim_amount tsim_memory_rate_recorded(struct tsim_term_recorder *recorder,
                                              const struct tsim_accelerator *accelerator);
-
-#endif

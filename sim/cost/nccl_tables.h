@@ -4,8 +4,7 @@
  * Protocols. LL sends 4 bytes of flag with each 4 bytes of data and needs no fence. LL128 sends 8 bytes of flag with
  * 120 bytes of data, over NVLink only. Simple sends data alone and pays a memory fence for each piece. Arrays of three
  * are in this order. */
-#ifndef TSIM_COST_NCCL_TABLES_H
-#define TSIM_COST_NCCL_TABLES_H
+#pragma once
 
 #include "cost/collective.h"
 
@@ -138,4 +137,3 @@ static const double TREE_LEAST_CHUNK_BYTES = 32768, TREE_CHUNKS_PER_DEPTH = 4;
 
 #undef US
 #undef GB_PER_S
-#endif

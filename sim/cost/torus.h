@@ -20,8 +20,7 @@
  *   all_to_all   is bound by the busiest links of the longest dimension, e: S e / (8 B) on a ring, where a message goes e/4
  *                links on average and can take either direction, and S e / (4 B) on a line, whose middle carries most.
  *   broadcast    runs along the chain of ranks, S / B.   send_recv   takes S / B. */
-#ifndef TSIM_COST_TORUS_H
-#define TSIM_COST_TORUS_H
+#pragma once
 
 #include "cost/collective.h"
 
@@ -43,5 +42,3 @@ int32_t tsim_torus_slowness(const struct tsim_cluster *cluster, const struct tsi
 /* Does what tsim_collective_cost does, on a torus, except for the bus bandwidth. The caller zeroes `cost`. */
 void tsim_torus_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
                      struct tsim_collective_cost *cost);
-
-#endif

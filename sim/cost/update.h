@@ -6,8 +6,7 @@
  * Offloaded, the host does the update. Gradients reach it while the last micro-batch's backward pass releases them.
  * Weights go back piece by piece while it works on the next piece (Ren et al. 2021, ZeRO-Offload, sections 4 and 5).
  * The accelerators of a node share the host's memory. */
-#ifndef TSIM_COST_UPDATE_H
-#define TSIM_COST_UPDATE_H
+#pragma once
 
 #include "cluster/cluster.h"
 
@@ -28,5 +27,3 @@ struct tsim_host_update {
 };
 void tsim_host_update(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster, int32_t stage,
                       struct tsim_host_update *update);
-
-#endif

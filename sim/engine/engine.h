@@ -34,8 +34,7 @@
  *
  * Ownership: everything lives until tsim_engine_release. Memory grows with streams, signals and what is under way at
  * one time, not with tasks. Not thread-safe; several engines may live side by side. */
-#ifndef TSIM_ENGINE_ENGINE_H
-#define TSIM_ENGINE_ENGINE_H
+#pragma once
 
 #include "base/status.h"
 #include "base/words.h"
@@ -173,5 +172,3 @@ void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double 
  * end of time is INT64_MAX, and a task that waits so long ends the run with TSIM_ERR_LIMIT. */
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s);
 double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks);
-
-#endif

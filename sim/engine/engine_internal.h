@@ -14,8 +14,7 @@
  *   program -> WAITING for signals -> JOINING others -> STARTING, in the list of starts -> in LATENCY -> FLOWING
  *           -> end: observer, signals lowered, the program asked for the next task
  * (a task passes over the states that it does not need). The other parties of a join stay JOINING until its end. */
-#ifndef TSIM_ENGINE_ENGINE_INTERNAL_H
-#define TSIM_ENGINE_ENGINE_INTERNAL_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/event_queue.h"
@@ -134,5 +133,3 @@ bool tsim_engine_solve(struct tsim_engine *engine); /* returns whether a task en
 /* join.c notes that the stream has come to its join. Returns the join's leader once all parties have come, else -1. */
 int32_t tsim_engine_arrive(struct tsim_engine *engine, int32_t stream);
 const struct tsim_engine_join *tsim_engine_find_join(const struct tsim_engine *engine, int64_t id);
-
-#endif

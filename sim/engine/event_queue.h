@@ -19,8 +19,7 @@
  *     other;
  *   - runs take a step of a ring of 4,096 from 76 to 50 ns an event; the hold model, whose times are random and which
  *     they cannot help, pays about 5 ns. */
-#ifndef TSIM_ENGINE_EVENT_QUEUE_H
-#define TSIM_ENGINE_EVENT_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ static inline bool tsim_event_queue_find_at(struct tsim_event_queue *queue, int6
     *place = tsim_event_queue_find(queue, event);
     return *place >= TSIM_QUEUE_HEAP && event->tick == tick;
 }
-
-#endif

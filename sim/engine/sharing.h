@@ -40,8 +40,7 @@
  * is not touched does not drift.
  *
  * Activities are small numbers that the owner chooses (the engine uses stream numbers). Time is not known here. */
-#ifndef TSIM_ENGINE_SHARING_H
-#define TSIM_ENGINE_SHARING_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -159,5 +158,3 @@ double tsim_sharing_used_beside(const struct tsim_sharing *sharing, const struct
 
 /* Returns the units of ended activities. The owner, who knows the time, adds those under way. */
 double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource);
-
-#endif

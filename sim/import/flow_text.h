@@ -1,6 +1,5 @@
 /* flow_text.h - private to import: writes values as YAML on one line, which a scenario or a --set takes. */
-#ifndef TSIM_IMPORT_FLOW_TEXT_H
-#define TSIM_IMPORT_FLOW_TEXT_H
+#pragma once
 
 #include "config/text/value.h"
 
@@ -11,5 +10,3 @@ const char *tsim_flow_text(struct tsim_arena *arena, const struct tsim_value *va
 /* Returns a mapping as YAML with a line for each of its keys, and for each key of a mapping directly below it; deeper
  * values are on one line. */
 const char *tsim_block_text(struct tsim_arena *arena, const struct tsim_value *mapping);
-
-#endif

@@ -1,7 +1,6 @@
 /* formats.h - the foreign formats that can be imported, by name. Each reads bytes in memory and nothing else, so that a
  * fuzzer can feed it as well as a file. */
-#ifndef TSIM_IMPORT_FORMATS_H
-#define TSIM_IMPORT_FORMATS_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -87,5 +86,3 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
 
 /* Serves fuzzers: reads the bytes as the format of that name, and forgets the result. */
 void tsim_import_bytes(const char *format, const char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* overrides.h - private to import: finds what --set, --ignore and --env give. */
-#ifndef TSIM_IMPORT_OVERRIDES_H
-#define TSIM_IMPORT_OVERRIDES_H
+#pragma once
 
 #include "import/formats.h"
 
@@ -12,5 +11,3 @@ int64_t tsim_import_override_int(const struct tsim_import_input *input, const ch
 bool tsim_import_ignores(const struct tsim_import_input *input, const char *key);
 /* Returns the value that --env gives the variable whose name has so many bytes; NULL if it gives none. */
 const char *tsim_import_environment(const struct tsim_import_input *input, const char *name, size_t length);
-
-#endif

@@ -1,6 +1,5 @@
 /* setting_class.h - private to import: decides about the settings of a foreign file that nothing has read. */
-#ifndef TSIM_IMPORT_SETTING_CLASS_H
-#define TSIM_IMPORT_SETTING_CLASS_H
+#pragma once
 
 #include "config/text/value.h"
 
@@ -41,5 +40,3 @@ bool tsim_may_be_layers(const char *key);
 bool tsim_value_is_null(const struct tsim_value *value);
 /* Returns whether the value is null, false, 0, none, or an empty text, list or mapping. */
 bool tsim_value_is_off(const struct tsim_value *value);
-
-#endif

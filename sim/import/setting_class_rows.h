@@ -1,7 +1,6 @@
 /* setting_class_rows.h - private to import: rows of the lists of classes (setting_class.h). Only the files with such a
  * list include it, because its names have no prefix. */
-#ifndef TSIM_IMPORT_SETTING_CLASS_ROWS_H
-#define TSIM_IMPORT_SETTING_CLASS_ROWS_H
+#pragma once
 
 #include "import/setting_class.h"
 
@@ -23,5 +22,3 @@
 #define WITHIN_DOCUMENTS "attention within documents; in tsim it reaches over the whole sequence"
 #define IN_WINDOWS "attention in windows; in tsim it reaches over the whole sequence"
 #define OTHER_TYPE "one part of the run uses a different data type, which is not modelled"
-
-#endif

@@ -15,8 +15,7 @@
  * fp16 and trains in bf16, the weight is converted once more (restores_in_fp16). NF4 has 4 bits and 0.127 bits of
  * scales, which are quantized in turn (Dettmers et al. 2023, arXiv:2305.14314, section 3), or half a bit if they are
  * not (fp32_scales). int8 has 8 bits and an fp32 scale for each row. */
-#ifndef TSIM_MODEL_ADAPTER_H
-#define TSIM_MODEL_ADAPTER_H
+#pragma once
 
 #include "model/layer_kind.h"
 #include "model/local_shape.h"
@@ -85,5 +84,3 @@ double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, struct tsim_a
 double tsim_left_inputs_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 /* Returns the bytes of a restored weight of so many elements, including the weight that it is converted from. */
 double tsim_restored_bytes(const struct tsim_scenario *scenario, double elements);
-
-#endif

@@ -17,8 +17,7 @@
  *   softmax      13   scale, maximum, e^(x - max), sum, quotient                5
  *   loss         11   softmax and its logarithm                                 2
  *   dropout       2   residual 1, rotary 3, everything else 1; copies 0 */
-#ifndef TSIM_MODEL_ARITHMETIC_H
-#define TSIM_MODEL_ARITHMETIC_H
+#pragma once
 
 #include "model/operators.h"
 
@@ -28,5 +27,3 @@ double tsim_op_vector_flops(const struct tsim_model *model, const struct tsim_op
 
 /* Returns the model's activation function: its own, or the usual one of its kind. */
 enum tsim_activation_function tsim_model_activation(const struct tsim_model *model);
-
-#endif

@@ -24,8 +24,7 @@
  * The figures are averages over the model's parameters, because all stages exchange the same for each. Temporary
  * tensors are not counted as memory, because activations have left it by then. The effect on the loss, and so on the
  * number of steps, is not predicted. */
-#ifndef TSIM_MODEL_COMPRESSION_H
-#define TSIM_MODEL_COMPRESSION_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -41,5 +40,3 @@ struct tsim_compression_cost {
 
 /* Finds the cost of an exchange among `n_ranks`; all of it is 0 if nothing is compressed. */
 void tsim_compression_cost(const struct tsim_scenario *scenario, double n_ranks, struct tsim_compression_cost *cost);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Experts have the mean number of rows, because what one rank gets beyond it another lacks. Element-wise kernels, the
  * optimizer and evaluation are not counted. */
-#ifndef TSIM_MODEL_EXECUTED_H
-#define TSIM_MODEL_EXECUTED_H
+#pragma once
 
 #include "base/term.h"
 #include "model/operators.h"
@@ -24,5 +23,3 @@ double tsim_least_run_flops(const struct tsim_scenario *scenario);
 /* Returns the accelerator-seconds that every run of the scenario takes, whatever its plan and however wrong a
  * prediction: those FLOPs at the peak of the accelerator, and nothing beside them. */
 double tsim_least_accelerator_s(const struct tsim_scenario *scenario);
-
-#endif

@@ -1,8 +1,7 @@
 /* inner_layer.h - private to the kinds of layer: a layer of another network beside the model (a vision tower, a
  * generator), which is attention by a mixer and a dense feed-forward block. The scenarios here are those of that
  * network. */
-#ifndef TSIM_MODEL_INNER_LAYER_H
-#define TSIM_MODEL_INNER_LAYER_H
+#pragma once
 
 #include "model/kept.h"
 #include "model/operator_builders.h"
@@ -19,5 +18,3 @@ void tsim_inner_matrices(const struct tsim_mixer *mixer, const struct tsim_model
                          struct tsim_matrices *matrices);
 double tsim_inner_waiting_bytes(const struct tsim_mixer *mixer, const struct tsim_scenario *own);
 double tsim_inner_widest_bytes(const struct tsim_scenario *own);
-
-#endif

@@ -1,6 +1,5 @@
 /* kept.h - what a layer keeps of a micro-batch for its backward pass, tensor by tensor. */
-#ifndef TSIM_MODEL_KEPT_H
-#define TSIM_MODEL_KEPT_H
+#pragma once
 
 #include "model/layer_kind.h"
 
@@ -64,5 +63,3 @@ double tsim_ffn_waiting(const struct tsim_op_shape *shape, double width);
 double tsim_ffn_widest_bytes(const struct tsim_op_shape *shape);
 /* Returns the rows that the experts of a rank get in a layer, from the tokens of all ranks that share them. */
 double tsim_expert_rows(const struct tsim_op_shape *shape);
-
-#endif

@@ -2,8 +2,7 @@
  * (model.h); each question about a layer is asked of its kind, a row of the table in layer_kind.c. Most kinds are a
  * mixer of tokens and a feed-forward block behind it, each of which has functions of its own (operator_builders.h): a
  * new mixer is a file, and a row for each block that follows it. The other kinds have functions for the whole. */
-#ifndef TSIM_MODEL_LAYER_KIND_H
-#define TSIM_MODEL_LAYER_KIND_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -133,5 +132,3 @@ struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, en
 struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
                                                  double first_length, double last_length);
 bool tsim_layer_has_graph(enum tsim_part part);
-
-#endif

@@ -46,8 +46,7 @@
  *
  * So a MAC counts 6 FLOPs in the generator, and 2 x 6 + 4 in the discriminator. Memory holds at once what both networks
  * keep of one batch. The gradients of each are reduced once. */
-#ifndef TSIM_MODEL_LAYER_LIST_H
-#define TSIM_MODEL_LAYER_LIST_H
+#pragma once
 
 #include "model/operators.h"
 
@@ -60,5 +59,3 @@ double tsim_list_flops_per_sample(const struct tsim_model *model);
 
 /* Makes a model of consecutive blocks. */
 void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
-
-#endif

@@ -1,7 +1,6 @@
 /* local_shape.h - the sizes of a layer's tensors on one accelerator, after division by tensor and context
  * parallelism. */
-#ifndef TSIM_MODEL_LOCAL_SHAPE_H
-#define TSIM_MODEL_LOCAL_SHAPE_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -84,5 +83,3 @@ double tsim_head_columns(const struct tsim_scenario *scenario);
 /* Returns the tokens of a micro-batch on one context rank that reach the head and the loss: all of them, the masked
  * ones (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or an image's class token. */
 double tsim_head_tokens(const struct tsim_scenario *scenario);
-
-#endif

@@ -1,6 +1,5 @@
 /* matrices.h - a model as matrices, on which optimizers with factored or projected states work. */
-#ifndef TSIM_MODEL_MATRICES_H
-#define TSIM_MODEL_MATRICES_H
+#pragma once
 
 #include "config/catalogue.h"
 
@@ -21,5 +20,3 @@ void tsim_matrices_add(struct tsim_matrices *matrices, double times, double rows
  * width. */
 void tsim_matrices_add_attention(struct tsim_matrices *matrices, const struct tsim_model *model, double times);
 void tsim_matrices_add_ffn(struct tsim_matrices *matrices, const struct tsim_model *model, double times, double inner);
-
-#endif

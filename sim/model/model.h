@@ -7,8 +7,7 @@
  *
  * In a layer list (layer_list.h) a "layer" is the mean of its blocks, all of it counted as `block`; a token is a
  * sample. Embedding tables (tables.h) count with the model, but belong to no layer. */
-#ifndef TSIM_MODEL_MODEL_H
-#define TSIM_MODEL_MODEL_H
+#pragma once
 
 #include "base/term.h"
 #include "model/layer_kind.h"
@@ -81,5 +80,3 @@ double tsim_model_flops_per_token(const struct tsim_model *model, double first_l
  * never recomputed. */
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *model, double first_length,
                                                            double last_length);
-
-#endif

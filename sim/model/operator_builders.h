@@ -1,8 +1,7 @@
 /* operator_builders.h - private to the kinds of layer: functions that append operators to a list, and the functions of
  * which a kind of layer is made (layer_kind.c). `z` is the shape of a pass through a layer on one accelerator
  * (local_shape.h). */
-#ifndef TSIM_MODEL_OPERATOR_BUILDERS_H
-#define TSIM_MODEL_OPERATOR_BUILDERS_H
+#pragma once
 
 #include "model/adapter.h"
 #include "model/local_shape.h"
@@ -411,5 +410,3 @@ void tsim_diffusion_embedding_forward(struct tsim_op_list *list, const struct ts
 void tsim_diffusion_embedding_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * A layer with experts in place of the feed-forward block is a part of its own. Experts are divided over the expert
  * ranks, and each expert over the tensor ranks. Sizes are those of the slowest rank of the expert group (routing.h). */
-#ifndef TSIM_MODEL_OPERATORS_H
-#define TSIM_MODEL_OPERATORS_H
+#pragma once
 
 #include "model/layer_kind.h"
 
@@ -99,5 +98,3 @@ void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part p
  * gradients of a step are kept as they are if the sum has their precision (torch.autograd's AccumulateGrad), else they
  * are added to zero (the fp32 buffers of Megatron-LM and of DeepSpeed's BF16_Optimizer). */
 double tsim_separate_accumulation_frac(const struct tsim_scenario *scenario);
-
-#endif

@@ -42,8 +42,7 @@
  *
  * The figures are averages over the model's parameters: stages and ranks keep the same for each. Embedding tables are
  * in tables.h. */
-#ifndef TSIM_MODEL_OPTIMIZER_H
-#define TSIM_MODEL_OPTIMIZER_H
+#pragma once
 
 #include "model/matrices.h"
 #include "model/parameter_bytes.h"
@@ -64,5 +63,3 @@ void tsim_model_matrices(const struct tsim_model *model, struct tsim_matrices *m
 
 /* Returns the bytes of optimizer state for each parameter held. */
 double tsim_optimizer_state_bytes(const struct tsim_scenario *scenario);
-
-#endif

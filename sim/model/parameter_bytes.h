@@ -1,6 +1,5 @@
 /* parameter_bytes.h - the precisions in which a parameter's weight and gradient are kept. */
-#ifndef TSIM_MODEL_PARAMETER_BYTES_H
-#define TSIM_MODEL_PARAMETER_BYTES_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -12,5 +11,3 @@ double tsim_gradient_bytes(const struct tsim_scenario *scenario);
  * (deepspeed/runtime/engine.py, allreduce_bucket: tensor.to(self.communication_data_type), which is bf16 if training
  * is). */
 double tsim_sent_gradient_bytes(const struct tsim_scenario *scenario);
-
-#endif

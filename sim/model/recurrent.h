@@ -1,8 +1,7 @@
 /* recurrent.h - private to model: mixers that pass a state from token to token (Mamba-2, the gated delta rule). Around
  * their recurrence they are alike: a product to several vectors, a short convolution of some of these, the recurrence
  * in chunks, a norm with a gate, and a product back. */
-#ifndef TSIM_MODEL_RECURRENT_H
-#define TSIM_MODEL_RECURRENT_H
+#pragma once
 
 #include "model/kept.h"
 #include "model/operator_builders.h"
@@ -95,5 +94,3 @@ void tsim_recurrent_matrices(const struct tsim_model *model, double times, const
                                     .add_matrices = add_matrices,                                                      \
                                     .adapter_parameters = adapter_parameters,                                          \
                                     .state_bytes = state_bytes}
-
-#endif

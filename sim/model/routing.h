@@ -20,8 +20,7 @@
  *
  * Not modelled: the spread between the experts of one rank, whose products take the mean, and changes of the imbalance
  * in training. */
-#ifndef TSIM_MODEL_ROUTING_H
-#define TSIM_MODEL_ROUTING_H
+#pragma once
 
 #include "config/catalogue.h"
 
@@ -37,5 +36,3 @@ double tsim_routing_nodes(const struct tsim_experts *experts, double nodes);
 /* Returns the expected number of ranks that hold at least one of a token's experts, with `on_node` ranks on each node.
  * The formula is the same, with the ranks of the nodes from which the token may choose, and with their experts. */
 double tsim_routing_ranks(const struct tsim_experts *experts, double nodes, double on_node);
-
-#endif

@@ -44,8 +44,7 @@
  *
  * Training in 16 bits holds tables in 16 bits. With fp32_tables it holds them in 32 bits and gives vectors of 16
  * (DeepLearningExamples: FusedJointEmbedding with amp_train; HugeCTR). */
-#ifndef TSIM_MODEL_TABLES_H
-#define TSIM_MODEL_TABLES_H
+#pragma once
 
 #include "model/operators.h"
 
@@ -85,5 +84,3 @@ double tsim_tables_buffer_bytes(const struct tsim_scenario *scenario); /* for ve
 
 void tsim_tables_forward(const struct tsim_scenario *scenario, struct tsim_op_list *list);
 void tsim_tables_backward(const struct tsim_scenario *scenario, struct tsim_op_list *list);
-
-#endif

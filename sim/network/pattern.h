@@ -22,8 +22,7 @@
  * and a message flows at the rate at which the cost has a rank send, unless a link is in the way. So without contention
  * a pattern takes exactly as long as the cost says, if all its ranks have the same number of messages to send at the
  * same rate. */
-#ifndef TSIM_NETWORK_PATTERN_H
-#define TSIM_NETWORK_PATTERN_H
+#pragma once
 
 #include "cluster/topology.h"
 #include "cost/collective.h"
@@ -78,5 +77,3 @@ void tsim_pattern_link_bytes(const struct tsim_pattern *pattern, double *link_by
 /* Returns the time of the collective as one activity that crosses all its links at once: latency + max(bytes / own
  * rate, load / capacity over all links). It equals cost.time_s if no link is shared. */
 double tsim_pattern_fluid_s(const struct tsim_pattern *pattern);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Both take the cost's time if nothing shares their links. If something does, steps lets the messages that are not
  * disturbed go on, as far as the ring allows, and fluid slows the whole collective down to the slowest link. */
-#ifndef TSIM_NETWORK_TRAFFIC_H
-#define TSIM_NETWORK_TRAFFIC_H
+#pragma once
 
 #include "engine/engine.h"
 #include "network/pattern.h"
@@ -64,5 +63,3 @@ bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, i
 enum tsim_status tsim_collective_alone(const struct tsim_topology *topology, const int32_t *ranks, int32_t n_ranks,
                                        const struct tsim_collective_request *request, struct tsim_collective_cost *cost,
                                        int64_t *n_messages, struct tsim_diags *diags);
-
-#endif

@@ -1,8 +1,7 @@
 /* history.h - what one rank of a job does in a step, as a graph: kernels, collectives, messages, and what waits for
  * what. Chakra's execution traces are this graph on disk (import/traces/chakra_file.h). A graph comes from a real run
  * or from a simulated one (report/export/history_record.h), and step/replay/replay.h simulates it. */
-#ifndef TSIM_PARTITION_HISTORY_H
-#define TSIM_PARTITION_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ struct tsim_history {
     const struct tsim_history_node *nodes;
     const struct tsim_history_group *groups;
 };
-
-#endif

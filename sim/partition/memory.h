@@ -46,8 +46,7 @@
  *
  * Not modelled: what allocators hold in reserve beyond that (BLOOM's, by nvidia-smi: 5 % on average, most where there
  * was room). */
-#ifndef TSIM_PARTITION_MEMORY_H
-#define TSIM_PARTITION_MEMORY_H
+#pragma once
 
 #include "model/kept.h"
 #include "model/optimizer.h"
@@ -78,5 +77,3 @@ void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, stru
 /* Returns the bytes of a checkpoint of the whole model: weights, master weights and optimizer state of every parameter,
  * once. */
 struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario);
-
-#endif

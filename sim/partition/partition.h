@@ -1,7 +1,6 @@
 /* partition.h - the model's layers and parameters that a rank has, and the tokens of a micro-batch: chunks of a
  * pipeline's schedule, shares of tensor and expert ranks, shards of ZeRO. */
-#ifndef TSIM_PARTITION_PARTITION_H
-#define TSIM_PARTITION_PARTITION_H
+#pragma once
 
 #include "base/term.h"
 #include "model/local_shape.h"
@@ -102,5 +101,3 @@ const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *scenario
 /* Returns the bytes that a stage sends to its neighbour for a micro-batch, over all tensor ranks: activations or their
  * gradients. */
 double tsim_message_bytes(const struct tsim_scenario *scenario, int32_t from, int32_t to);
-
-#endif

@@ -19,8 +19,7 @@
  * but the last two do so. In a V (zb-v), chunk 0 of stage i is part i, and chunk 1 is part 2p-1-i. In both directions
  * (dualpipe), p parts lie on two stages each: chunk 0 of stage i is part i, chunk 1 is part p-1-i, and each direction
  * takes half of the micro-batches. */
-#ifndef TSIM_PARTITION_SCHEDULE_H
-#define TSIM_PARTITION_SCHEDULE_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -141,5 +140,3 @@ struct tsim_stage_times {
  *   zb-v                     0 if f = b = w   (section 6)
  *   dualpipe                 (p/2-1)(F&B + B - 3w), F&B = f+b+w, B = b+w   (DeepSeek-V3 report, table 2); exact if f = b */
 double tsim_schedule_bubble_s(const struct tsim_schedule_shape *shape, struct tsim_stage_times times);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * A program is a few phases, each a pattern of passes that repeats. The n-th pass of a kind in a chunk is micro-batch
  * n. */
-#ifndef TSIM_PARTITION_SCHEDULE_ZERO_BUBBLE_H
-#define TSIM_PARTITION_SCHEDULE_ZERO_BUBBLE_H
+#pragma once
 
 #include "partition/schedule.h"
 
@@ -62,5 +61,3 @@ struct tsim_schedule_held {
  * held. */
 double tsim_schedule_program_peak(const struct tsim_schedule_program *program, const double whole[2],
                                   const double kept[2], struct tsim_schedule_held *at_peak);
-
-#endif

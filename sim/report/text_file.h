@@ -1,7 +1,6 @@
 /* text_file.h - text streamed to a file, a large buffer at a time, and compressed if the file's name ends in ".gz". The
  * file appears when it is complete (base/output.h). */
-#ifndef TSIM_REPORT_TEXT_FILE_H
-#define TSIM_REPORT_TEXT_FILE_H
+#pragma once
 
 #include "base/file_bytes.h"
 
@@ -25,5 +24,3 @@ void tsim_text_file_discard(struct tsim_text_file *file);
  * does. */
 enum tsim_status tsim_text_file_read(struct tsim_arena *arena, const char *file, size_t most_bytes, const char *what,
                                      struct tsim_file_bytes *bytes, struct tsim_diags *diags);
-
-#endif

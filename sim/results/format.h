@@ -3,8 +3,7 @@
  * cent. Memory has four digits and is always in GB, because it is compared with a capacity. A figure that is added up
  * in a column, or stands beside a published measurement, has as many decimals as that takes. The functions write into
  * the caller's buffer and return it, unless they say otherwise. */
-#ifndef TSIM_RESULTS_FORMAT_H
-#define TSIM_RESULTS_FORMAT_H
+#pragma once
 
 #include "base/quantile.h"
 #include "config/catalogue_load.h"
@@ -54,5 +53,3 @@ const char *tsim_rate_text(double per_s, char *buffer, size_t size);
 
 /* Writes a value of a catalogue file, "3.35 TB/s"; the entry's own text if it is no quantity. */
 const char *tsim_entry_text(const struct tsim_catalogue_entry *entry, char *buffer, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A document is a tree with one owner, the root from tsim_json_new_*; everything below it is borrowed. `key` is the
  * member's name if `parent` is an object, and NULL if it is an array, to which the value is appended. */
-#ifndef TSIM_RESULTS_JSON_H
-#define TSIM_RESULTS_JSON_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -84,5 +83,3 @@ void tsim_json_write_markup(struct tsim_json *root, FILE *out);
 /* Writes as tsim_json_write does, without the final newline, as a part of a document that is written piece by piece:
  * lines after the first one are indented as at that depth. */
 void tsim_json_write_part(struct tsim_json *root, int depth, FILE *out);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * The loss is that of Chinchilla's data with its tokenizer. Other data have another floor E: C4 has 1.87 (Muennighoff
  * et al. 2023, arXiv:2305.16264). The spread includes neither that nor a better recipe. */
-#ifndef TSIM_RESULTS_LOSS_LAW_H
-#define TSIM_RESULTS_LOSS_LAW_H
+#pragma once
 
 #include "base/quantile.h"
 #include "base/term.h"
@@ -59,5 +58,3 @@ struct tsim_tokens_needed {
     double reached_frac; /* part of the cases in which some number of tokens suffices */
 };
 struct tsim_tokens_needed tsim_tokens_needed(double parameters, double loss, double batch_tokens);
-
-#endif

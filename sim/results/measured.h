@@ -1,7 +1,6 @@
 /* measured.h - measurements of a run beside what is predicted of it. Each metric is a figure of the summary
  * (config/measured.def says which, and what was measured). */
-#ifndef TSIM_RESULTS_MEASURED_H
-#define TSIM_RESULTS_MEASURED_H
+#pragma once
 
 #include "results/prediction.h"
 
@@ -25,5 +24,3 @@ const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer
 
 /* Returns the value in the unit of the figure in JSON: TFLOP/s for the tflops metrics, SI for all others. */
 double tsim_metric_in_json(enum tsim_metric metric, double value);
-
-#endif

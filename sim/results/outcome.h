@@ -3,8 +3,7 @@
  *
  * Figures that have a column in the database are also those of a sweep's or plan's points. A study stores, filters,
  * ranks and prints these of a point, so that it need not keep whole results. */
-#ifndef TSIM_RESULTS_OUTCOME_H
-#define TSIM_RESULTS_OUTCOME_H
+#pragma once
 
 #include "results/json.h"
 #include "results/prediction.h"
@@ -128,5 +127,3 @@ void tsim_outcome_add(const struct tsim_outcome *outcome, enum tsim_outcome_figu
 /* Adds the members of a summary that points have, as `tsim run --json` has them. Members that belong to one run (its
  * number, its speed), and those that are no figure (advice), are left out. */
 void tsim_outcome_json(const struct tsim_outcome *outcome, struct tsim_json *summary);
-
-#endif

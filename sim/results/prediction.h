@@ -1,7 +1,6 @@
 /* prediction.h - the prediction of a run: the figures that training computed, and what studies add to them, which
  * nothing below the studies knows. All of it is 0 until it is filled in. */
-#ifndef TSIM_RESULTS_PREDICTION_H
-#define TSIM_RESULTS_PREDICTION_H
+#pragma once
 
 #include "base/quantile.h"
 #include "run/result.h"
@@ -37,5 +36,3 @@ struct tsim_prediction {
     const char *advice[4];               /* see study/search/advice.h */
     int32_t n_advice;
 };
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Tokens and batch are for decoders of language; other models have only epochs. The parameters of a mixture of experts
  * are those that a token passes through, which is a convention and not a result of the papers. */
-#ifndef TSIM_RESULTS_SCALING_LAWS_H
-#define TSIM_RESULTS_SCALING_LAWS_H
+#pragma once
 
 #include "run/result.h"
 
@@ -46,5 +45,3 @@ struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *recorder, str
                                         struct tsim_amount tokens);
 struct tsim_amount tsim_effective_tokens(struct tsim_term_recorder *recorder, struct tsim_amount unique_tokens,
                                          struct tsim_amount epochs);
-
-#endif

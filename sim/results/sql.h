@@ -1,8 +1,7 @@
 /* sql.h - a thin layer over SQLite for the files that hold statements (store*.c). Statements are constants, except for
  * the names of figures' columns (store_figures.h), and values are bound: nothing that a user wrote becomes a part of
  * one. */
-#ifndef TSIM_RESULTS_SQL_H
-#define TSIM_RESULTS_SQL_H
+#pragma once
 
 #include "results/store_query.h"
 
@@ -89,5 +88,3 @@ const char *tsim_sql_word(const struct tsim_statement *s, int column); /* for co
 const char *tsim_sql_copy(struct tsim_arena *arena, const struct tsim_statement *s, int column); /* "" for NULL */
 int64_t tsim_sql_integer(const struct tsim_statement *s, int column);
 double tsim_sql_real(const struct tsim_statement *s, int column); /* NAN for NULL */
-
-#endif

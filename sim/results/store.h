@@ -4,8 +4,7 @@
  * PRAGMA user_version is the version of the tables. A new version comes with columns for figures (outcome.def), or with
  * other views. An older database is migrated when it is opened for writing; one that a newer tsim wrote is refused.
  * Every failure is a TSIM_ERR_DB with one diagnostic that names the file. */
-#ifndef TSIM_RESULTS_STORE_H
-#define TSIM_RESULTS_STORE_H
+#pragma once
 
 #include "results/prediction.h"
 
@@ -42,5 +41,3 @@ struct tsim_store_run {
 /* Lists all runs, oldest first, in `arena`. */
 enum tsim_status tsim_store_list(struct tsim_store *store, struct tsim_arena *arena, struct tsim_store_run **runs,
                                  size_t *n_runs, struct tsim_diags *diags);
-
-#endif

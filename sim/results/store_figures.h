@@ -1,7 +1,6 @@
 /* store_figures.h - figures in the database. Each figure that has a column (outcome.def) has it in the table of points;
  * most have one in the table of runs, too. Here are the parts of statements that name the columns, in their order. */
-#ifndef TSIM_RESULTS_STORE_FIGURES_H
-#define TSIM_RESULTS_STORE_FIGURES_H
+#pragma once
 
 #include "results/outcome.h"
 #include "results/sql.h"
@@ -19,5 +18,3 @@ void tsim_store_bind_figures(struct tsim_statement *s, enum tsim_store_table tab
 
 /* Returns the newest version in which a figure got its column. */
 int tsim_store_figures_version(void);
-
-#endif

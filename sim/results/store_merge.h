@@ -1,7 +1,6 @@
 /* store_merge.h - merges several databases: the sweeps and points of each go into one. Rows that are there already
  * stay, or are overwritten by equal ones, so that merging twice changes nothing. Runs of `tsim run` are not merged. */
-#ifndef TSIM_RESULTS_STORE_MERGE_H
-#define TSIM_RESULTS_STORE_MERGE_H
+#pragma once
 
 #include "results/store.h"
 
@@ -15,5 +14,3 @@ struct tsim_merged {
  * itself is skipped. A file without any tables, whose sweep was killed before it began, gives a warning. */
 enum tsim_status tsim_store_merge(struct tsim_arena *arena, const char *out, const char *const *files, size_t n_files,
                                   struct tsim_merged *merged, struct tsim_diags *diags);
-
-#endif

@@ -1,8 +1,7 @@
 /* store_points.h - sweeps and their points in the database. A sweep has a key, a hash of what it asks for, by which the
  * same command finds its own sweep again. A point has a position in the sweep, and a key of its own, a hash of its
  * resolved scenario and the simulator's version, by which points that another sweep has computed are found. */
-#ifndef TSIM_RESULTS_STORE_POINTS_H
-#define TSIM_RESULTS_STORE_POINTS_H
+#pragma once
 
 #include "base/hash.h"
 #include "results/outcome.h"
@@ -78,5 +77,3 @@ enum tsim_status tsim_point_reader_next(struct tsim_point_reader *reader, struct
                                         struct tsim_diags *diags);
 void tsim_point_reader_rewind(struct tsim_point_reader *reader);
 void tsim_point_reader_close(struct tsim_point_reader *reader);
-
-#endif

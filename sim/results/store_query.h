@@ -1,7 +1,6 @@
 /* store_query.h - reads the database in SQL: a statement that somebody typed, or a view that comes with the database.
  * Only reading is possible. Rows come one after another. */
-#ifndef TSIM_RESULTS_STORE_QUERY_H
-#define TSIM_RESULTS_STORE_QUERY_H
+#pragma once
 
 #include "results/store.h"
 
@@ -31,5 +30,3 @@ enum tsim_query_kind tsim_query_kind(const struct tsim_query *query, int column)
 int64_t tsim_query_integer(const struct tsim_query *query, int column);
 double tsim_query_real(const struct tsim_query *query, int column);
 const char *tsim_query_text(const struct tsim_query *query, int column); /* valid until the next row */
-
-#endif

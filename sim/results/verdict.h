@@ -1,7 +1,6 @@
 /* verdict.h - what a run's figures amount to, in one word: whether it fits, and what bounds it. Every command, page and
  * table uses these words, so they stand in one place. */
-#ifndef TSIM_RESULTS_VERDICT_H
-#define TSIM_RESULTS_VERDICT_H
+#pragma once
 
 #include "run/result.h"
 
@@ -33,5 +32,3 @@ void tsim_result_check(const struct tsim_result *result);
 static inline bool tsim_may_not_fit(double peak_bytes, double capacity_bytes) {
     return TSIM_ONE_IN_TEN_PEAKS * peak_bytes <= capacity_bytes && TSIM_NINE_IN_TEN_PEAKS * peak_bytes > capacity_bytes;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * such a step are simulated for a few numbers of micro-batches and interpolated between them, because a pipeline's step
  * is a straight line in their number. Batches that a replica cannot divide evenly are rounded up to whole
  * micro-batches. */
-#ifndef TSIM_RUN_BATCH_RAMP_H
-#define TSIM_RUN_BATCH_RAMP_H
+#pragma once
 
 #include "campaign/campaign.h"
 #include "step/step.h"
@@ -20,5 +19,3 @@ enum tsim_status tsim_batch_ramp_simulate(struct tsim_arena *arena, const struct
                                           const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
                                           double step_s, double step_j, struct tsim_early_steps *ramp,
                                           struct tsim_diags *diags);
-
-#endif

@@ -11,8 +11,7 @@
  *   steps take longer by n (T' - T) + (T" - T)
  *
  * One node, and a storage with a network of its own, have no such traffic. */
-#ifndef TSIM_RUN_CHECKPOINT_TRAFFIC_H
-#define TSIM_RUN_CHECKPOINT_TRAFFIC_H
+#pragma once
 
 #include "campaign/campaign.h"
 #include "step/step.h"
@@ -23,5 +22,3 @@ enum tsim_status tsim_checkpoint_traffic_simulate(struct tsim_arena *arena, cons
                                                   const struct tsim_machine *machine,
                                                   struct tsim_term_recorder *recorder,
                                                   struct tsim_campaign_steps *steps, struct tsim_diags *diags);
-
-#endif

@@ -3,8 +3,7 @@
  * It has the ranks, schedule and micro-batches of a step, without backward passes, gradients and optimizer. Fully
  * sharded weights are gathered as in training. Samples fill whole micro-batches of all replicas. Passes cost what
  * forward passes of training cost. Nothing is kept for a backward pass, and memory is not checked. */
-#ifndef TSIM_RUN_EVALUATION_H
-#define TSIM_RUN_EVALUATION_H
+#pragma once
 
 #include "campaign/campaign.h"
 #include "step/step.h"
@@ -27,5 +26,3 @@ struct tsim_forward_passes tsim_forward_passes_bound(struct tsim_arena *arena, c
 enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
                                           struct tsim_evaluation *evaluation, struct tsim_diags *diags);
-
-#endif

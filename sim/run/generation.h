@@ -16,8 +16,7 @@
  * TSIM_ROUNDS of them are generated, and figures are their means.
  *
  * Not modelled: speculative decoding, and responses that are interrupted and finished later. */
-#ifndef TSIM_RUN_GENERATION_H
-#define TSIM_RUN_GENERATION_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -50,5 +49,3 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
  * to suffice. It is 0 if nothing is lacking, and if the model cannot be divided in this way. */
 enum tsim_status tsim_generation_check(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                        double *excess_bytes, struct tsim_diags *diags);
-
-#endif

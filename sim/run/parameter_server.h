@@ -15,8 +15,7 @@
  * A step of the run is one batch: as many pushes as there are workers. Slow accelerators (variability.stragglers) slow
  * their own worker. Not modelled: what staleness does to the loss, an oversubscribed fabric between workers and
  * servers, the servers' price and power. */
-#ifndef TSIM_RUN_PARAMETER_SERVER_H
-#define TSIM_RUN_PARAMETER_SERVER_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -40,5 +39,3 @@ enum tsim_status tsim_parameter_server_simulate(const struct tsim_scenario *scen
                                                 const struct tsim_scenario *varied, const struct tsim_machine *machine,
                                                 double step_s, double step_j, struct tsim_term_recorder *recorder,
                                                 struct tsim_parameter_server *served, struct tsim_diags *diags);
-
-#endif

@@ -22,8 +22,7 @@
  *
  * Distillation (Hinton et al. 2015, arXiv:1503.02531) is a round of one step: the teacher scores the batch by the plan
  * of the student, and stays in the accelerators' memory (partition/memory.h). */
-#ifndef TSIM_RUN_POST_TRAINING_H
-#define TSIM_RUN_POST_TRAINING_H
+#pragma once
 
 #include "run/generation.h"
 #include "step/step_result.h"
@@ -66,5 +65,3 @@ void tsim_post_training_bound(struct tsim_arena *arena, const struct tsim_scenar
 /* Returns the time between two rounds if engines are so many rounds ahead of steps that take `training_s` with their
  * scoring. It is public for tests. */
 double tsim_rounds_ahead_s(const double generation_s[TSIM_ROUNDS], double training_s, double transfer_s, int64_t ahead);
-
-#endif

@@ -1,7 +1,6 @@
 /* result.h - the whole result of one simulated run, in SI units. sim/run fills it, and everything above reads it. A
  * value that was not modelled in this run is NAN and is left out of every output. */
-#ifndef TSIM_RUN_RESULT_H
-#define TSIM_RUN_RESULT_H
+#pragma once
 
 #include "campaign/campaign.h"
 #include "campaign/hyper_search.h"
@@ -38,5 +37,3 @@ static inline double tsim_period_j(const struct tsim_result *result) {
            : result->server.has      ? result->server.energy_j
                                      : result->step.energy_j;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* run.h - one run, from a scenario to a result. It joins a step (step/step_result.h) and the campaign that is made of
  * it. */
-#ifndef TSIM_RUN_RUN_H
-#define TSIM_RUN_RUN_H
+#pragma once
 
 #include "run/result.h"
 #include "step/pass/pass.h"
@@ -31,5 +30,3 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
  * (step/step_result.h); for any split the memory is not computed. */
 void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
                       enum tsim_least of, struct tsim_result *result);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Each stage is a scenario of its own (training.stages, resolved in sim/config/scenario.c), of which one step is
  * simulated like any other. It ends with the step that completes its length. */
-#ifndef TSIM_RUN_STAGES_H
-#define TSIM_RUN_STAGES_H
+#pragma once
 
 #include "campaign/campaign.h"
 #include "step/step.h"
@@ -21,5 +20,3 @@ struct tsim_stage_time {
 enum tsim_status tsim_stages_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                       struct tsim_term_recorder *recorder, struct tsim_early_steps *early,
                                       const struct tsim_stage_time **times, struct tsim_diags *diags);
-
-#endif

@@ -1,6 +1,5 @@
 /* guard.h - which requests are answered. Those that a page of another origin sends, or a stranger, are not. */
-#ifndef TSIM_SERVE_GUARD_H
-#define TSIM_SERVE_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ struct tsim_serve_claims {
 /* Returns why a request is not answered, with HTTP's status in *status, or NULL if it may be. `token` is NULL if none
  * is needed, which is so only on loopback addresses. */
 const char *tsim_serve_refusal(const struct tsim_serve_claims *claims, const char *token, int *status);
-
-#endif

@@ -5,8 +5,7 @@
  * Requests and answers go over a pair of sockets. While it answers, a process is its thread's caller (base/caller.h):
  * the body is lent as "-", and results and messages are texts in memory. The last line that it writes to standard error
  * is kept. */
-#ifndef TSIM_SERVE_PROCESS_H
-#define TSIM_SERVE_PROCESS_H
+#pragma once
 
 #include "base/caller.h"
 #include "base/text_sink.h"
@@ -83,5 +82,3 @@ char *tsim_serve_process_last_line(const struct tsim_serve_process *process);
 
 /* Forgets the process, and closes its descriptors. */
 void tsim_serve_process_release(struct tsim_serve_process *process);
-
-#endif

@@ -5,8 +5,7 @@
  * Quick requests and slow ones have processes of their own, so that a long search delays no short run. Requests beyond
  * what can be answered at once wait in the order in which they came. A process for quick requests answers a limited
  * number of them, one after another; a slow request has a process to itself. */
-#ifndef TSIM_SERVE_SERVER_H
-#define TSIM_SERVE_SERVER_H
+#pragma once
 
 #include "serve/process.h"
 
@@ -51,5 +50,3 @@ struct tsim_server *tsim_server_open(struct tsim_arena *arena, const struct tsim
 const char *tsim_server_address(const struct tsim_server *server);
 /* Answers requests until a signal ends the program. */
 _Noreturn void tsim_server_run(struct tsim_server *server);
-
-#endif

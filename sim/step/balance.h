@@ -14,8 +14,7 @@
  * With several parts per stage it begins with the even split and moves a layer from the slowest stage to whichever
  * gains most, until none gains. If layers are alike that is also the optimum; if they differ, memory is computed only
  * if the split found without it does not fit. Among equal splits the one nearest to even is taken. */
-#ifndef TSIM_STEP_BALANCE_H
-#define TSIM_STEP_BALANCE_H
+#pragma once
 
 #include "step/pass/pass.h"
 
@@ -26,5 +25,3 @@ const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct 
 
 /* Returns the time of all passes of a stage for one micro-batch, with the scenario's layers_per_chunk. */
 double tsim_balance_stage_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs, int32_t stage);
-
-#endif

@@ -1,6 +1,5 @@
 /* bound.h - private to sim/step: lower bounds on the time of a step, without simulating it. */
-#ifndef TSIM_STEP_BOUND_H
-#define TSIM_STEP_BOUND_H
+#pragma once
 
 #include "step/step_plan.h"
 
@@ -26,5 +25,3 @@ struct tsim_stage_busy {
 };
 struct tsim_stage_busy tsim_stage_busy(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs,
                                        int32_t stage);
-
-#endif

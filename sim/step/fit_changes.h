@@ -1,6 +1,5 @@
 /* fit_changes.h - the memory of a step's stages, and the smallest changes of a scenario with which it fits. */
-#ifndef TSIM_STEP_FIT_CHANGES_H
-#define TSIM_STEP_FIT_CHANGES_H
+#pragma once
 
 #include "base/term.h"
 #include "config/scenario.h"
@@ -16,5 +15,3 @@ struct tsim_memory tsim_fullest_stage(const struct tsim_scenario *scenario, int3
  * scenario that was not read from a text has none. */
 void tsim_fit_changes_find(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            struct tsim_step_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* part_counts.h - how often the parts of the model run on a stage. */
-#ifndef TSIM_STEP_PART_COUNTS_H
-#define TSIM_STEP_PART_COUNTS_H
+#pragma once
 
 #include "model/operators.h"
 #include "partition/schedule.h"
@@ -13,5 +12,3 @@ void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_sce
                           int32_t chunk, int way, double passes);
 /* Counts those of a step. */
 struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *scenario, int32_t stage);
-
-#endif

@@ -46,8 +46,7 @@
  * Folding. Data-parallel replicas that cannot differ are simulated once. Replicas that differ only by the speed of
  * their accelerators are simulated once for each speed (stand_ins.h). One rank of a stage group stands for all its
  * ranks. Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
-#ifndef TSIM_STEP_PROGRAM_H
-#define TSIM_STEP_PROGRAM_H
+#pragma once
 
 #include "cost/collective.h"
 #include "engine/engine.h"
@@ -265,5 +264,3 @@ enum tsim_status tsim_step_simulate(struct tsim_arena *arena, const struct tsim_
                                     const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                     const struct tsim_pass_costs *costs, struct tsim_step_simulation *simulation,
                                     struct tsim_diags *diags);
-
-#endif

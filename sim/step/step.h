@@ -1,7 +1,6 @@
 /* step.h - one step of a scenario: whether it fits in memory, how long it takes, what it is made of and what limits it.
  * It builds the model, the cluster and the costs, and simulates the step on the engine. */
-#ifndef TSIM_STEP_STEP_H
-#define TSIM_STEP_STEP_H
+#pragma once
 
 #include "step/pass/pass.h"
 #include "step/step_result.h"
@@ -61,5 +60,3 @@ void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *scena
 /* Returns the FLOPs of model and recomputation with the full attention square, which papers divide by a measured time to
  * get their `hfu` (Narayanan et al. 2021, appendix; Korthikanti et al. 2022, appendix A). */
 double tsim_step_formula_flops(const struct tsim_scenario *scenario);
-
-#endif

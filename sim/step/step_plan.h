@@ -1,7 +1,6 @@
 /* step_plan.h - private to sim/step: the plan of a step, which does not change while the step runs. It holds the costs
  * of passes, buckets and messages, the schedule's order, and what may run beside what. */
-#ifndef TSIM_STEP_STEP_PLAN_H
-#define TSIM_STEP_STEP_PLAN_H
+#pragma once
 
 #include "cost/update.h"
 #include "partition/partition.h"
@@ -193,5 +192,3 @@ static inline int32_t tsim_step_n_units(const struct tsim_step_plan *plan, enum 
 static inline bool tsim_item_is_met(const struct tsim_stage_plan *sp, int64_t index) {
     return index < sp->met_until || index >= sp->met_from;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* step_result.h - the result of simulating one step, in SI units. A value that was not modelled is NAN and is left out
  * of every output. */
-#ifndef TSIM_STEP_STEP_RESULT_H
-#define TSIM_STEP_STEP_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -161,5 +160,3 @@ static inline double tsim_steady_time_s(const struct tsim_step_result *step) {
 /* A bound is at least as high as the one before: the passes, however the layers are split over the stages and whatever
  * the memory holds; the passes; a plan of the step, which takes longer to compute. */
 enum tsim_least { TSIM_LEAST_ANY_SPLIT, TSIM_LEAST_PASSES, TSIM_LEAST_STEP };
-
-#endif

@@ -4,8 +4,7 @@
  * Kernels add up to the step's compute time. If passes are tasks, the exposed times of their collectives add up, too.
  * If operators are events, these times are results of the simulation, as all waits are, and their parts are what the
  * collectives expose alone. */
-#ifndef TSIM_STEP_STEP_TERMS_H
-#define TSIM_STEP_STEP_TERMS_H
+#pragma once
 
 #include "base/term.h"
 #include "step/program.h"
@@ -18,5 +17,3 @@ void tsim_step_terms_record(struct tsim_term_recorder *recorder, const struct ts
                             const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                             const struct tsim_stage_group_account *account, struct tsim_amount stall,
                             struct tsim_amount terms[TSIM_N_STEP_TERMS]);
-
-#endif

@@ -1,6 +1,5 @@
 /* step_variation.h - steps that differ from one another, simulated one by one. */
-#ifndef TSIM_STEP_STEP_VARIATION_H
-#define TSIM_STEP_STEP_VARIATION_H
+#pragma once
 
 #include "step/input/step_input.h"
 #include "step/step_result.h"
@@ -24,5 +23,3 @@ enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct 
 /* Returns a quantile of the step's time over all draws of stragglers. without_s is the time if no accelerator is
  * slow. */
 double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, double without_s, double frac);
-
-#endif

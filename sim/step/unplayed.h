@@ -3,8 +3,7 @@
  * itself, as on a node's switch or a fabric that does not block. If groups meet on the links of a fat tree, a
  * dragonfly, a torus or PCIe switches, and together load one of them for longer, such a run is refused. Played operator
  * by operator, it is not. */
-#ifndef TSIM_STEP_UNPLAYED_H
-#define TSIM_STEP_UNPLAYED_H
+#pragma once
 
 #include "base/status.h"
 #include "config/scenario.h"
@@ -24,5 +23,3 @@ bool tsim_is_played(const struct tsim_scenario *scenario);
 /* Returns the detail with which many variants of a scenario are screened for those worth a closer look: passes, if the
  * scenario leaves the detail open and passes play all of its traffic; else the scenario's own. */
 enum tsim_detail tsim_screening_detail(const struct tsim_scenario *scenario);
-
-#endif

@@ -1,6 +1,5 @@
 /* crew.h - threads that share a list of pieces of work: each takes the next piece until there is none. */
-#ifndef TSIM_STUDY_CREW_H
-#define TSIM_STUDY_CREW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ struct tsim_crew {
 /* Works on n_pieces with at most n_threads threads, of which the calling thread is one. If no other thread can be
  * started, the work only takes longer. */
 void tsim_crew_run(const struct tsim_crew *crew, int32_t n_threads, size_t n_pieces);
-
-#endif

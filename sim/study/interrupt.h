@@ -1,7 +1,6 @@
 /* interrupt.h - SIGINT and SIGTERM during a long study. They wait until the study looks for them, so that it ends with
  * what it has found instead of being killed. */
-#ifndef TSIM_STUDY_INTERRUPT_H
-#define TSIM_STUDY_INTERRUPT_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -13,5 +12,3 @@ void tsim_interrupts_restore(const sigset_t *before);
 
 /* Returns whether an interrupt is pending, or the thread's caller has asked for an end (base/caller.h). */
 bool tsim_is_interrupted(void);
-
-#endif

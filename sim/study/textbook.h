@@ -5,8 +5,7 @@
  * The examples are those of the chapter "Model Training" of Vijay Janapa Reddi, Machine Learning Systems, volume 1
  * (github.com/harvard-edge/cs249r_book, book/quarto/contents/vol1/training/training.qmd at 97118ba0d8, February 2026;
  * its numbers come from the same repository's mlsys package), and a few of shorter texts, which say so. */
-#ifndef TSIM_STUDY_TEXTBOOK_H
-#define TSIM_STUDY_TEXTBOOK_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -55,5 +54,3 @@ enum tsim_status tsim_textbook_ids(struct tsim_arena *arena, const char *const *
  * cannot be read or run (diags says which). Everything in *textbook is allocated from `arena`. */
 enum tsim_status tsim_textbook_compute(struct tsim_arena *arena, const char *id, struct tsim_textbook *textbook,
                                        struct tsim_diags *diags);
-
-#endif

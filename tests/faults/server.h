@@ -2,8 +2,7 @@
  *
  * For each call: the server writes a report and reads a byte (go on); writes the child's process number (pid_t), and
  * when it has ended its status (int, as of waitpid), and reads a byte (files are as they were before the child). */
-#ifndef TSIM_TESTS_FAULTS_SERVER_H
-#define TSIM_TESTS_FAULTS_SERVER_H
+#pragma once
 
 enum { ANSWERS_FD = 198, REPORTS_FD = 199, N_FILES = 64 };
 
@@ -15,5 +14,3 @@ struct report {
 
 #define FAIL_KINDS                                                                                                     \
     { "alloc", "write", "sync", "open", "read", "rename", "thread", "sql", "signal" }
-
-#endif

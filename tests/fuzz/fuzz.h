@@ -1,8 +1,7 @@
 /* fuzz.h - what the fuzz targets share. A target is a program of its own: with libFuzzer under `make fuzz`, with
  * replay.c, which gives it the files of its corpus, under `make test`. Nothing a target is given may crash, leak, hang
  * for a second, or run into undefined behaviour. */
-#ifndef TESTS_FUZZ_H
-#define TESTS_FUZZ_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -37,5 +36,3 @@ static inline const char *fuzz_file(const char *suffix, const uint8_t *data, siz
 /* libFuzzer's own mutations, which it links in; replay.c has none. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) __attribute__((weak));
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-
-#endif

@@ -1,7 +1,6 @@
 /* yaml_lines.h - mutations that leave a YAML text what it is but for one line, or one value in it: of those that change
  * any byte, nearly all end where the text is read. */
-#ifndef TESTS_FUZZ_YAML_LINES_H
-#define TESTS_FUZZ_YAML_LINES_H
+#pragma once
 
 #include "fuzz/fuzz.h"
 
@@ -91,5 +90,3 @@ static inline size_t fuzz_mutate_lines(uint8_t *data, size_t size, size_t max_si
     return is_number ? fuzz_other_number(data, size, max_size, value, &seed)
                      : fuzz_other_value(data, size, max_size, value);
 }
-
-#endif

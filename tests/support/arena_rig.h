@@ -1,8 +1,7 @@
 /* An arena and diagnostics that every test of a file begins with, empty, and ends with:
  *   tcase_add_checked_fixture(tests, set_up, tear_down);
  * Errors that no test looked at stand on standard error. A file with more to prepare calls set_up first. */
-#ifndef TSIM_TESTS_SUPPORT_ARENA_RIG_H
-#define TSIM_TESTS_SUPPORT_ARENA_RIG_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -23,5 +22,3 @@ static inline void tear_down(void) {
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* campaign_job.h - parts of a campaign's job: failures at a constant rate, and a job that has none until a test adds
  * them. */
-#ifndef TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
-#define TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
+#pragma once
 
 #include "campaign/reliability.h"
 #include "partition/memory.h"
@@ -34,5 +33,3 @@ static inline struct tsim_campaign_job without_failures(struct tsim_campaign_job
         job.causes[c].shape = 1;
     return job;
 }
-
-#endif

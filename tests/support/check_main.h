@@ -1,6 +1,5 @@
 /* Each unit test file is a program of its own: TSIM_TEST_MAIN(suite_function) gives it a main(). */
-#ifndef TSIM_TESTS_SUPPORT_CHECK_MAIN_H
-#define TSIM_TESTS_SUPPORT_CHECK_MAIN_H
+#pragma once
 
 #include <check.h>
 #include <stdlib.h>
@@ -43,5 +42,3 @@
         if (!(condition))                                                                                              \
             ck_abort_msg(__VA_ARGS__);                                                                                 \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* Measures wall time, the processor's time over all threads, and the most memory so far, for benchmarks. */
-#ifndef TSIM_TESTS_SUPPORT_CLOCK_H
-#define TSIM_TESTS_SUPPORT_CLOCK_H
+#pragma once
 
 #include <sys/resource.h>
 #include <time.h>
@@ -24,5 +23,3 @@ static inline double peak_mb(void) {
     getrusage(RUSAGE_SELF, &usage);
     return (double)usage.ru_maxrss / 1024;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* damage.h - a text that is cut, and one that has a byte changed to another that means something to its readers, at
  * every byte or at some. */
-#ifndef TSIM_TESTS_SUPPORT_DAMAGE_H
-#define TSIM_TESTS_SUPPORT_DAMAGE_H
+#pragma once
 
 #include "support/arena_rig.h"
 #include "support/random.h"
@@ -49,5 +48,3 @@ static inline const char *damage_file(const char *file, size_t *size) {
     fclose(stream);
     return text;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* An engine whose streams play short scripts, for tests that work times out by hand. A tick is 1 ps unless a test says
  * otherwise; S is a second in ticks. */
-#ifndef TSIM_TESTS_SUPPORT_ENGINE_RIG_H
-#define TSIM_TESTS_SUPPORT_ENGINE_RIG_H
+#pragma once
 
 #include "engine/engine.h"
 #include "support/check_main.h"
@@ -158,5 +157,3 @@ static inline struct tsim_task *await(struct tsim_task *task, int32_t counter, i
     task->awaited_value = value;
     return task;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *   script_run(&script);
  *   script_expect(step, 0, 1000000000000);
  *   script_end(&script); */
-#ifndef TSIM_TESTS_SUPPORT_ENGINE_SCRIPT_H
-#define TSIM_TESTS_SUPPORT_ENGINE_SCRIPT_H
+#pragma once
 
 #include "base/status.h"
 #include "engine/engine.h"
@@ -60,5 +59,3 @@ static inline void script_expect(const struct script_step *step, tsim_tick begin
     ck_assert_int_eq(step->begin, begin);
     ck_assert_int_eq(step->end, end);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* every_key.h - the keys of every schema table of a scenario and of the files that it refers to, each with the values
  * at the ends of its range: 0 where it is taken, the least and the most, each word, true and false. A new key of a table
  * is here by itself. */
-#ifndef TSIM_TESTS_SUPPORT_EVERY_KEY_H
-#define TSIM_TESTS_SUPPORT_EVERY_KEY_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -17,5 +16,3 @@ struct every_key {
 
 /* Returns all keys, *n of them, in the arena. Aborts at a key of several shapes that has no values here. */
 const struct every_key *every_key(struct tsim_arena *arena, size_t *n);
-
-#endif

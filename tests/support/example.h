@@ -1,8 +1,7 @@
 /* A scenario built in code, every part of it in reach of a test: change a field, call example_finish, use .scenario.
  * The numbers are round so that expectations can be worked out by hand: 100 units, 1 PFLOP/s, 1 TB/s, all efficiencies
  * 1, no latencies, links of 100 GB/s (scale-up) and 10 GB/s (NIC). */
-#ifndef TSIM_TESTS_SUPPORT_EXAMPLE_H
-#define TSIM_TESTS_SUPPORT_EXAMPLE_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -28,5 +27,3 @@ void example_be_dgx_h100(struct example *example);
  * they take next to nothing. */
 void example_be_schedule(struct example *example, int64_t pipeline, int64_t chunks, enum tsim_schedule schedule,
                          int64_t microbatches);
-
-#endif

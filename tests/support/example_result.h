@@ -1,7 +1,6 @@
 /* Makes a prediction by hand over the example scenario, with round numbers, terms that add up, and rows in every
  * list. */
-#ifndef TSIM_TESTS_SUPPORT_EXAMPLE_RESULT_H
-#define TSIM_TESTS_SUPPORT_EXAMPLE_RESULT_H
+#pragma once
 
 #include "results/prediction.h"
 #include "support/example.h"
@@ -24,5 +23,3 @@ void example_result_init_misfit(struct example_result *r);
 
 /* Reads a small scenario, for an example that goes into a database: its JSON is that of the scenario's draft. */
 const struct tsim_draft *example_draft(struct tsim_arena *arena, struct tsim_diags *diags);
-
-#endif

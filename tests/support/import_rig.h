@@ -1,6 +1,5 @@
 /* import_rig.h - texts in the formats of others, and the scenarios that they become. */
-#ifndef TSIM_TEST_IMPORT_RIG_H
-#define TSIM_TEST_IMPORT_RIG_H
+#pragma once
 
 #include "import/formats.h"
 #include "support/training_rig.h"
@@ -32,5 +31,3 @@ static inline void check_refused(const char *format, const char *text, const cha
     ck_assert_uint_lt(i, diags.n_items);
     ck_assert_msg(strcmp(diags.items[i].field, setting) == 0, "%s: %s", diags.items[i].field, diags.items[i].message);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* naive_maxmin.h - weighted max-min rates the slow and obvious way, over a dense matrix: the second implementation that
  * sim/engine/sharing.h is compared with. It shares no code and no data structure with it. */
-#ifndef TSIM_TESTS_SUPPORT_NAIVE_MAXMIN_H
-#define TSIM_TESTS_SUPPORT_NAIVE_MAXMIN_H
+#pragma once
 
 struct naive_system {
     int n_activities, n_resources;
@@ -18,5 +17,3 @@ void naive_maxmin_rates(const struct naive_system *system, double *rate);
 /* NULL if the rates are the weighted max-min rates, else what is violated: feasibility, bounds, or that every activity
  * has a saturated resource on which nobody has a larger share (or its own bound). Tolerances are relative. */
 const char *naive_maxmin_violation(const struct naive_system *system, const double *rate, double tolerance);
-
-#endif

@@ -1,6 +1,5 @@
 /* Answers questions about a list of operators: sums over it, and one of it by its name. */
-#ifndef TSIM_TESTS_SUPPORT_OPERATOR_LIST_H
-#define TSIM_TESTS_SUPPORT_OPERATOR_LIST_H
+#pragma once
 
 #include "model/operators.h"
 #include "support/check_main.h"
@@ -36,5 +35,3 @@ static inline const struct tsim_op *find(const struct tsim_op_list *list, const 
     ck_assert_msg(op != NULL, "no operator %s", name);
     return op;
 }
-
-#endif

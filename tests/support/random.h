@@ -1,7 +1,6 @@
 /* random.h - the tests' own random numbers (splitmix64: Steele, Lea, Flood 2014), which are small, seeded and the same
  * everywhere. */
-#ifndef TSIM_TESTS_SUPPORT_RANDOM_H
-#define TSIM_TESTS_SUPPORT_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -43,5 +42,3 @@ static inline struct random_source random_start(uint64_t usual) {
     printf("seed %llu\n", (unsigned long long)source.state);
     return source;
 }
-
-#endif

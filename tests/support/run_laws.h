@@ -3,8 +3,7 @@
  *   time and to that of the ranks, the days of a campaign to its work and what was lost;
  * - bounds: no faster than the peak of the matrix units, no more power than all limits together, MFU and HFU below 1, no less
  *   executed than any plan of the scenario executes. */
-#ifndef TSIM_TESTS_SUPPORT_RUN_LAWS_H
-#define TSIM_TESTS_SUPPORT_RUN_LAWS_H
+#pragma once
 
 #include "run/run.h"
 #include "support/check_main.h"
@@ -45,5 +44,3 @@ static inline bool is_near(double a, double b, double tolerance) {
 static inline double rounding_s(const struct tsim_scenario *sc) {
     return 5e-11 * (double)(sc->n_microbatches * sc->model->layers);
 }
-
-#endif

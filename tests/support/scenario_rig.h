@@ -1,6 +1,5 @@
 /* A small scenario in a folder of its own, and what tests of scenarios do with it. */
-#ifndef TSIM_TESTS_SUPPORT_SCENARIO_RIG_H
-#define TSIM_TESTS_SUPPORT_SCENARIO_RIG_H
+#pragma once
 
 #include "config/scenario.h"
 #include "support/check_main.h"
@@ -101,5 +100,3 @@ static inline const struct tsim_scenario *must(const struct tsim_scenario *scena
 }
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes the order of a pipeline stage as text, as the papers' figures show it. */
-#ifndef TSIM_TESTS_SUPPORT_SCHEDULE_ORDER_H
-#define TSIM_TESTS_SUPPORT_SCHEDULE_ORDER_H
+#pragma once
 
 #include "partition/schedule.h"
 #include "support/check_main.h"
@@ -26,5 +25,3 @@ static inline void assert_order(struct tsim_schedule_shape shape, int32_t stage,
     order(shape, stage, text);
     ck_assert_str_eq(text, expected);
 }
-
-#endif

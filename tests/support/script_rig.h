@@ -1,7 +1,6 @@
 /* A script (engine_script.h) that every test of a file begins with, empty, at 1 ps a tick: set_up and tear_down are the
  * fixture. S is a second in ticks. */
-#ifndef TSIM_TESTS_SUPPORT_SCRIPT_RIG_H
-#define TSIM_TESTS_SUPPORT_SCRIPT_RIG_H
+#pragma once
 
 #include "support/check_main.h"
 #include "support/engine_script.h"
@@ -25,5 +24,3 @@ static inline int32_t resource(double capacity) {
 static inline int32_t signal_of(int32_t n_lowerings) {
     return tsim_engine_add_signals(script.engine, 1, n_lowerings);
 }
-
-#endif

@@ -1,10 +1,7 @@
 /* term_rules.h - what every node of every formula tree holds to: its value is what its rule makes of its parts, a leaf
  * says where it is from, and what a simulation or a search gave says so. */
-#ifndef TSIM_TESTS_SUPPORT_TERM_RULES_H
-#define TSIM_TESTS_SUPPORT_TERM_RULES_H
+#pragma once
 
 #include "base/term.h"
 
 void expect_term_rules(const struct tsim_term *term);
-
-#endif

@@ -1,7 +1,6 @@
 /* arena_rig.h, and scenarios in its arena, as a text or shipped by their id, and their training. Everything that a
  * test asks for must succeed; try_text alone may fail. */
-#ifndef TSIM_TESTS_SUPPORT_TRAINING_RIG_H
-#define TSIM_TESTS_SUPPORT_TRAINING_RIG_H
+#pragma once
 
 #include "config/catalogue_load.h"
 #include "run/run.h"
@@ -50,5 +49,3 @@ static inline struct tsim_result train(const struct tsim_scenario *scenario) {
 static inline struct tsim_result train_fully(const struct tsim_scenario *scenario) {
     return train_by(scenario, false);
 }
-
-#endif

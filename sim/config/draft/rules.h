@@ -1,6 +1,5 @@
 /* rules.h - private to config: rules between keys. */
-#ifndef TSIM_CONFIG_RULES_H
-#define TSIM_CONFIG_RULES_H
+#pragma once
 
 #include "config/draft/scenario_draft.h"
 
@@ -34,5 +33,3 @@ struct tsim_microbatch_rule {
     int64_t unit, least;
 };
 struct tsim_microbatch_rule tsim_microbatch_rule(const struct tsim_scenario *scenario);
-
-#endif

@@ -1,6 +1,5 @@
 /* scenario_draft.h - private to config: a scenario on its way from tables to const. */
-#ifndef TSIM_CONFIG_SCENARIO_DRAFT_H
-#define TSIM_CONFIG_SCENARIO_DRAFT_H
+#pragma once
 
 #include "config/keys/schema.h"
 #include "config/scenario.h"
@@ -89,5 +88,3 @@ void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *
 /* Returns the value at a dotted path, or the nearest mapping above it that exists, where a mistake is shown. */
 const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);
 bool tsim_draft_has(const struct tsim_draft *draft, const char *path); /* true if it is written and not a default */
-
-#endif

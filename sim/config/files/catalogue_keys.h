@@ -1,7 +1,6 @@
 /* catalogue_keys.h - private to config/files/catalogue_tables.c, model_tables.c and software_tables.c: keys that every
  * kind of file has, places for mistakes, and the tables of models and software. */
-#ifndef TSIM_CONFIG_CATALOGUE_KEYS_H
-#define TSIM_CONFIG_CATALOGUE_KEYS_H
+#pragma once
 
 #include "config/keys/schema.h"
 
@@ -51,5 +50,3 @@ void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value
 void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                        struct tsim_model *model);
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model);
-
-#endif

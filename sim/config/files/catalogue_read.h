@@ -1,7 +1,6 @@
 /* catalogue_read.h - private to config: turns references (ids, paths, inline mappings) into mappings with `extends`
  * followed, and mappings into the structs of catalogue.h. */
-#ifndef TSIM_CONFIG_CATALOGUE_READ_H
-#define TSIM_CONFIG_CATALOGUE_READ_H
+#pragma once
 
 #include "config/catalogue_load.h"
 #include "config/keys/enum_words.h"
@@ -67,5 +66,3 @@ void tsim_carbon_profile_write(struct tsim_writer *writer, const char *key, cons
 
 /* Reads a struct tsim_overlap; absent keys leave their fields alone. */
 extern const struct tsim_table tsim_overlap_table;
-
-#endif

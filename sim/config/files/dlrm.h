@@ -1,6 +1,5 @@
 /* dlrm.h - private to config: a recommendation model as it is written, and the list of layers that it becomes. */
-#ifndef TSIM_CONFIG_DLRM_H
-#define TSIM_CONFIG_DLRM_H
+#pragma once
 
 #include "config/keys/schema.h"
 
@@ -15,5 +14,3 @@ struct tsim_table tsim_model_list_table(struct tsim_key keys[TSIM_MOST_LIST_KEYS
  * that transformers have. Mistakes go to the reader's diags. */
 void tsim_dlrm_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                       struct tsim_model *model);
-
-#endif

@@ -1,7 +1,6 @@
 /* known_as.h - what other programs' files call an accelerator: names in job scripts and logs, PCI devices, and what a
  * topology shows of it. */
-#ifndef TSIM_CONFIG_KNOWN_AS_H
-#define TSIM_CONFIG_KNOWN_AS_H
+#pragma once
 
 #include "config/catalogue.h"
 
@@ -21,5 +20,3 @@ struct tsim_known_as {
     enum tsim_source_status status;
     const char *source;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* known_sizes.h - a model of the catalogue that a scenario spells out in part. */
-#ifndef TSIM_CONFIG_KNOWN_SIZES_H
-#define TSIM_CONFIG_KNOWN_SIZES_H
+#pragma once
 
 #include "config/files/catalogue_read.h"
 
@@ -10,5 +9,3 @@
  * does. */
 const struct tsim_value *tsim_model_completed(struct tsim_reader *reader, const struct tsim_value *mapping,
                                               const char *path);
-
-#endif

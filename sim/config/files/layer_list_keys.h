@@ -1,7 +1,6 @@
 /* layer_list_keys.h - private to config: the list of layers of a CNN or MLP as it is written, and what becomes of
  * it. */
-#ifndef TSIM_CONFIG_LAYER_LIST_KEYS_H
-#define TSIM_CONFIG_LAYER_LIST_KEYS_H
+#pragma once
 
 #include "config/keys/schema.h"
 
@@ -13,5 +12,3 @@ enum { TSIM_N_LIST_KEYS = 3 };
  * `mapping`'s list. */
 void tsim_layer_list_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                             struct tsim_model *model);
-
-#endif

@@ -1,6 +1,5 @@
 /* enum_words.h - private to config: the words of enumerations that more than one table or message needs. */
-#ifndef TSIM_CONFIG_ENUM_WORDS_H
-#define TSIM_CONFIG_ENUM_WORDS_H
+#pragma once
 
 #include "config/keys/schema.h"
 
@@ -10,5 +9,3 @@ extern const struct tsim_word tsim_precision_words[], tsim_schedule_words[], tsi
 
 /* Values are the exponents of enum tsim_recompute_part. */
 extern const struct tsim_word tsim_recompute_part_words[];
-
-#endif

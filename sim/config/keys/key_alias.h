@@ -1,10 +1,7 @@
 /* key_alias.h - other programs' names, and short names, of a scenario's keys. */
-#ifndef TSIM_CONFIG_KEY_ALIAS_H
-#define TSIM_CONFIG_KEY_ALIAS_H
+#pragma once
 
 #include <stddef.h>
 
 /* Returns the path of the nth key that `name` may mean ("tp" -> "parallelism.tensor"), or NULL if there are not so many. */
 const char *tsim_key_alias(const char *name, size_t nth);
-
-#endif

@@ -3,8 +3,7 @@
  * printers of a reference of all keys.
  *
  * A field whose key is absent gets the default; without a default it keeps its value. */
-#ifndef TSIM_CONFIG_SCHEMA_H
-#define TSIM_CONFIG_SCHEMA_H
+#pragma once
 
 #include "base/quantity.h"
 #include "config/catalogue.h"
@@ -161,5 +160,3 @@ void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct 
                       const void *elements, size_t size, size_t n);
 /* Returns the text, copied to the arena, and releases what the writer holds. */
 const char *tsim_writer_finish(struct tsim_writer *writer, struct tsim_arena *arena);
-
-#endif

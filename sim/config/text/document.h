@@ -6,8 +6,7 @@
  * nesting over 64 levels, and more than 100,000 values once aliases are expanded. It reports several mistakes if
  * reading can go on. The place of an aliased value is that of the alias; the places inside it are those where it was
  * written. */
-#ifndef TSIM_CONFIG_DOCUMENT_H
-#define TSIM_CONFIG_DOCUMENT_H
+#pragma once
 
 #include "config/text/value.h"
 
@@ -35,5 +34,3 @@ enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *
 enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const char *path, const char *value,
                                               const char *option, const struct tsim_value **root,
                                               struct tsim_diags *diags);
-
-#endif

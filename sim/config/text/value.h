@@ -2,8 +2,7 @@
  * every key and every value knows the file, line and column (from 1) of its text.
  *
  * A tree is const once built and lives in an arena. Trees share subtrees: an alias, and what `extends` takes over. */
-#ifndef TSIM_CONFIG_VALUE_H
-#define TSIM_CONFIG_VALUE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -93,5 +92,3 @@ struct tsim_diag *tsim_pair_error(struct tsim_diags *diags, enum tsim_status sta
 /* Returns the text of a line (from 1) for a diag with its caret at `column`: cut if it is long, with control characters
  * replaced. Returns NULL if there is no such line or the caret would stand beyond the cut. */
 const char *tsim_document_line(const struct tsim_document *document, int line, int column);
-
-#endif

@@ -1,7 +1,6 @@
 /* bridge.h - private to import: reads the configuration that Megatron-Bridge prints as its "Task Configuration", or
  * saves as YAML. */
-#ifndef TSIM_IMPORT_BRIDGE_H
-#define TSIM_IMPORT_BRIDGE_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -16,5 +15,3 @@ enum tsim_status tsim_bridge_read(struct tsim_recipe *r);
 bool tsim_has_bridge_sections(const struct tsim_value *root);
 enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, const struct tsim_value *overrides,
                                     const char **model);
-
-#endif

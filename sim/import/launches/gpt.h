@@ -5,8 +5,7 @@
  * Defaults are those of the programs: dropout 0.1, ffn_hidden_size 4 x hidden_size, or with --swiglu two thirds of it
  * in multiples of 64, learned positions, tied embeddings, biases, and vocabularies padded to
  * make_vocab_size_divisible_by x tensor (megatron/training/arguments.py, megatron/training/tokenizer). */
-#ifndef TSIM_IMPORT_GPT_H
-#define TSIM_IMPORT_GPT_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -54,5 +53,3 @@ void tsim_gpt_put_batch(struct tsim_gpt *g, int64_t world, int64_t sequence_leng
 int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting *nodes,
                                 const struct tsim_setting *per_node, const struct tsim_setting *machine,
                                 int64_t least_world);
-
-#endif

@@ -15,8 +15,7 @@
  *   dp_replicate_size     replicas of what is sharded
  *   offload_optimizer     true: on the host
  *   attn_implementation   eager, flash_attention_2, sdpa */
-#ifndef TSIM_IMPORT_HF_TRAINER_H
-#define TSIM_IMPORT_HF_TRAINER_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -31,5 +30,3 @@ struct tsim_hf_trainer {
 };
 
 void tsim_hf_trainer_build(struct tsim_recipe *r, const struct tsim_hf_trainer *defaults);
-
-#endif

@@ -1,6 +1,5 @@
 /* hub_names.h - private to import: finds models of the catalogue by the names that other programs give them. */
-#ifndef TSIM_IMPORT_HUB_NAMES_H
-#define TSIM_IMPORT_HUB_NAMES_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -20,5 +19,3 @@ bool tsim_put_hub_model(struct tsim_recipe *r, const struct tsim_setting *from, 
 /* Changes the model that `from` names, which has been put, by the keys of a config.json of Hugging Face below a
  * section. A model that the user gives stays as it is. */
 void tsim_put_changed_sizes(struct tsim_recipe *r, const struct tsim_setting *from, const char *section);
-
-#endif

@@ -1,6 +1,5 @@
 /* hydra.h - private to import: composes a configuration of Hydra from the files that its `defaults` list names. */
-#ifndef TSIM_IMPORT_HYDRA_H
-#define TSIM_IMPORT_HYDRA_H
+#pragma once
 
 #include "import/formats.h"
 
@@ -10,5 +9,3 @@
  * optional. Without such a list it returns the root itself. */
 const struct tsim_value *tsim_hydra_compose(struct tsim_arena *arena, const struct tsim_import_input *input,
                                             const struct tsim_value *root, struct tsim_diags *diags);
-
-#endif

@@ -1,6 +1,5 @@
 /* launch_adapter.h - private to import: makes adapters (LoRA) from a program's settings. */
-#ifndef TSIM_IMPORT_LAUNCH_ADAPTER_H
-#define TSIM_IMPORT_LAUNCH_ADAPTER_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -19,5 +18,3 @@ struct tsim_adapter_settings {
 /* Puts training.adapter. The model must have been put; in a model with experts the adapters are those of attention
  * alone. */
 void tsim_recipe_put_adapter(struct tsim_recipe *r, const struct tsim_adapter_settings *settings);
-
-#endif

@@ -5,8 +5,7 @@
  * known. Its arguments become settings under their names without dashes, with underscores. Arguments of the launcher
  * before the program are nnodes, nproc_per_node and machine, and the launcher's others are "launcher.NAME". The program
  * itself is the setting "program". */
-#ifndef TSIM_IMPORT_LAUNCH_COMMAND_H
-#define TSIM_IMPORT_LAUNCH_COMMAND_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -29,5 +28,3 @@ const char *tsim_launcher_key(const char *key);
 void tsim_add_argument(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value);
 /* Returns whether the first line that is neither empty nor a comment is KEY: ..., with which no script begins. */
 bool tsim_looks_like_yaml(const char *text, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * without an option) as "# tsim --set PATH=VALUE", which the format's importer takes like the user's --set. A file is
  * imported again before it is returned, and whatever would then differ in the scenario is added to the comments. So
  * importing it gives the same resolved scenario, or else writing it is refused. */
-#ifndef TSIM_IMPORT_LAUNCH_FILE_H
-#define TSIM_IMPORT_LAUNCH_FILE_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -28,5 +27,3 @@ enum tsim_status tsim_launch_file(struct tsim_arena *arena, const char *format, 
  * file, if that cannot express them, or if it is the same for both. */
 const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scenario *before,
                                 const struct tsim_scenario *after);
-
-#endif

@@ -1,8 +1,7 @@
 /* launch_log.h - private to import: reads what a program prints while it runs: its arguments, its configuration as
  * JSON, and the times of its steps. Lines may begin with whatever launchers and schedulers put there ("[rank0]:", "3:
  * "). */
-#ifndef TSIM_IMPORT_LAUNCH_LOG_H
-#define TSIM_IMPORT_LAUNCH_LOG_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -47,5 +46,3 @@ void tsim_log_put_measured(struct tsim_recipe *r, const struct tsim_log_rate *ra
 double tsim_log_mesh(const char *text, size_t size);
 /* Returns the largest number behind the label and dots; 0 if there is none. */
 double tsim_log_largest(const char *text, size_t size, const char *label);
-
-#endif

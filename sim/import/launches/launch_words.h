@@ -1,7 +1,6 @@
 /* launch_words.h - private to import: translates words of other programs to the values of a scenario's keys, and back.
  * Readers and writers of launch files share these tables. */
-#ifndef TSIM_IMPORT_LAUNCH_WORDS_H
-#define TSIM_IMPORT_LAUNCH_WORDS_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -32,5 +31,3 @@ extern const enum tsim_axis tsim_tp_pp_dp_order[TSIM_N_AXES];
 /* These translate a word; they return NULL if the table does not have it. */
 const char *tsim_launch_ours(const struct tsim_launch_word *words, const char *theirs);
 const char *tsim_launch_theirs(const struct tsim_launch_word *words, const char *ours);
-
-#endif

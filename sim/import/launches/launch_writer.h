@@ -1,6 +1,5 @@
 /* launch_writer.h - private to import: functions that all writers of launch files (launch_file.h) use. */
-#ifndef TSIM_IMPORT_LAUNCH_WRITER_H
-#define TSIM_IMPORT_LAUNCH_WRITER_H
+#pragma once
 
 #include "config/scenario.h"
 #include "import/launches/recipe.h"
@@ -66,5 +65,3 @@ enum tsim_status tsim_job_check(const struct tsim_launch_writer *w, bool is_kube
 bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, const char **flavor);
 /* Returns DeepSpeed's JSON, without the settings that it carries, on one line. */
 const char *tsim_deepspeed_line(struct tsim_launch_writer *w);
-
-#endif

@@ -1,8 +1,7 @@
 /* nemo_script.h - private to import: reads the scripts that start NeMo. Those of NeMo 2 are Python, which takes a
  * recipe by its name and sets attributes of it. Those of NeMo 1 and its launcher are a shell's, with words KEY=VALUE
  * behind a configuration. */
-#ifndef TSIM_IMPORT_NEMO_SCRIPT_H
-#define TSIM_IMPORT_NEMO_SCRIPT_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -13,5 +12,3 @@ enum tsim_nemo_form tsim_nemo_form_of(const char *text, size_t size);
  * if that stands in the same tree. *model becomes the recipe's model; NULL: its sizes are in the configuration. */
 enum tsim_status tsim_nemo_script(struct tsim_recipe *r, enum tsim_nemo_form form, const struct tsim_value **root,
                                   const char **model);
-
-#endif

@@ -1,7 +1,6 @@
 /* omegaconf.h - private to import: resolves the "${...}" of OmegaConf, which NeMo, llm-foundry and others write in
  * their values. */
-#ifndef TSIM_IMPORT_OMEGACONF_H
-#define TSIM_IMPORT_OMEGACONF_H
+#pragma once
 
 #include "import/formats.h"
 
@@ -17,5 +16,3 @@ struct tsim_omegaconf {
  * is not in the tree, and if it is no scalar. */
 const struct tsim_value *tsim_omegaconf_value(struct tsim_omegaconf *g, const char *path,
                                               const struct tsim_value *value);
-
-#endif

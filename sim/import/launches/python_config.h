@@ -3,8 +3,7 @@
  * is read, not run: literals, lists, dictionaries, calls with keywords, names that were assigned before, attributes
  * that are set afterwards, functions of the same file with their arguments and defaults, and products and quotients of
  * numbers. */
-#ifndef TSIM_IMPORT_PYTHON_CONFIG_H
-#define TSIM_IMPORT_PYTHON_CONFIG_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -30,5 +29,3 @@ struct tsim_python {
 enum tsim_status tsim_python_read(struct tsim_recipe *r, const char *function, struct tsim_python *python);
 /* Finds the file's functions and reads none of them. */
 void tsim_python_functions(struct tsim_recipe *r, struct tsim_python *python);
-
-#endif

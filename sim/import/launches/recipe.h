@@ -2,8 +2,7 @@
  *
  * The scenario is a tree of values that have the places of the settings from which they come. So whatever the
  * scenario's own rules find wrong is reported in the foreign file, at the setting. */
-#ifndef TSIM_IMPORT_RECIPE_H
-#define TSIM_IMPORT_RECIPE_H
+#pragma once
 
 #include "import/formats.h"
 #include "import/setting_class.h"
@@ -158,5 +157,3 @@ const struct tsim_model *tsim_recipe_model(struct tsim_recipe *r);
 
 /* Returns a name for the scenario from the file's: "train_gpt3_175b" from ".../train_gpt3_175b.sh". */
 const char *tsim_recipe_name(struct tsim_arena *arena, const char *file, const char *otherwise);
-
-#endif

@@ -1,7 +1,6 @@
 /* recipe_short.h - private to import: short names for what every reader of a program's recipe does. Only such readers
  * include it, because its names have no prefix. */
-#ifndef TSIM_IMPORT_RECIPE_SHORT_H
-#define TSIM_IMPORT_RECIPE_SHORT_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -41,5 +40,3 @@ static inline void add_renamed(struct tsim_recipe *r, const char *const (*names)
         if (!keeps || !tsim_recipe_find(r, names[i][1]))
             add_as(r, tsim_recipe_find(r, names[i][0]), names[i][1]);
 }
-
-#endif

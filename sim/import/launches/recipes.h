@@ -2,8 +2,7 @@
  * which it comes. Values that a recipe does not give are assumed and marked so. Settings that have no effect on
  * performance, or that are not modelled, stand in comments at its end. Settings that contradict each other are mistakes
  * of the recipe. */
-#ifndef TSIM_IMPORT_RECIPES_H
-#define TSIM_IMPORT_RECIPES_H
+#pragma once
 
 #include "import/formats.h"
 
@@ -71,5 +70,3 @@ enum tsim_status tsim_import_maxtext(struct tsim_arena *arena, const struct tsim
 /* Reads YAML of AMD-AGI/Primus (examples): each framework's part is read as that framework's own. */
 enum tsim_status tsim_import_primus(struct tsim_arena *arena, const struct tsim_import_input *input,
                                     struct tsim_import_result *result, struct tsim_diags *diags);
-
-#endif

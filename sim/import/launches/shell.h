@@ -11,8 +11,7 @@
  * over words and numbers go round as often as they would, up to a limit, but their commands count as they are the first
  * time. Tests of files count as not true. Every character of a word knows where in the file it was written, through all
  * expansions. */
-#ifndef TSIM_IMPORT_SHELL_H
-#define TSIM_IMPORT_SHELL_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -79,5 +78,3 @@ struct tsim_shell_script {
 enum tsim_status tsim_shell_read(struct tsim_arena *arena, const char *text, size_t size,
                                  const struct tsim_shell_outside *outside, struct tsim_shell_script *script,
                                  size_t *offset, const char **message);
-
-#endif

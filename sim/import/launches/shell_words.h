@@ -1,6 +1,5 @@
 /* shell_words.h - private to import: reads a shell's words with their quotes and expansions. */
-#ifndef TSIM_IMPORT_SHELL_WORDS_H
-#define TSIM_IMPORT_SHELL_WORDS_H
+#pragma once
 
 #include "import/launches/shell.h"
 
@@ -72,5 +71,3 @@ const char *tsim_shell_format(struct tsim_arena *arena, const struct tsim_shell_
 
 /* Returns the offset of the bracket that closes the one at `from`; `size` if none does. */
 size_t tsim_shell_matching(const struct tsim_shell *s, size_t from, char open, char close);
-
-#endif

@@ -2,8 +2,7 @@
  * ([a], [a.b]), dotted and quoted keys, strings of all four kinds, numbers (also with underscores, hexadecimal, octal
  * and binary), booleans, dates as text, arrays over several lines, inline tables. Arrays of tables ([[a]]) are
  * refused. */
-#ifndef TSIM_IMPORT_TOML_H
-#define TSIM_IMPORT_TOML_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -11,5 +10,3 @@
  * reading. Returns TSIM_ERR_SYNTAX for these and for a key that is given twice, and TSIM_ERR_LIMIT for nesting over 16
  * levels. */
 enum tsim_status tsim_toml_read(struct tsim_recipe *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* machine.h - private to import: what a file says of one machine's accelerators, links and NICs, and the node file
  * (tsim/node/v1) that is made from it. The rest is taken from the catalogue's node that is most like it. */
-#ifndef TSIM_IMPORT_MACHINE_H
-#define TSIM_IMPORT_MACHINE_H
+#pragma once
 
 #include "import/formats.h"
 
@@ -42,5 +41,3 @@ enum tsim_status tsim_import_lstopo(struct tsim_arena *arena, const struct tsim_
 /* Reads the XML that NCCL writes to the file in NCCL_TOPO_DUMP_FILE. */
 enum tsim_status tsim_import_nccl_xml(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       struct tsim_import_result *result, struct tsim_diags *diags);
-
-#endif

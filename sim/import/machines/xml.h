@@ -1,7 +1,6 @@
 /* xml.h - private to import/machines: reads XML by expat, element by element, and reports mistakes with their
  * places. */
-#ifndef TSIM_IMPORT_XML_H
-#define TSIM_IMPORT_XML_H
+#pragma once
 
 #include "import/formats.h"
 
@@ -21,5 +20,3 @@ enum tsim_status tsim_xml_read(struct tsim_arena *arena, const struct tsim_impor
 
 /* Returns the value of an attribute; "" if there is none of that name. */
 const char *tsim_xml_attribute(const char **attributes, const char *name);
-
-#endif

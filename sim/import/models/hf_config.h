@@ -4,8 +4,7 @@
  * class named in `architectures` has them (a BertForMaskedLM has a head, a BertModel a pooler). They are exact; those
  * for which the model file has no key are in its other_parameters. Keys and their defaults are those of transformers'
  * configuration classes. */
-#ifndef TSIM_IMPORT_HF_CONFIG_H
-#define TSIM_IMPORT_HF_CONFIG_H
+#pragma once
 
 #include "config/catalogue.h"
 #include "config/text/value.h"
@@ -19,5 +18,3 @@
 enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct tsim_value *root,
                                        const struct tsim_import_input *input, const struct tsim_model **model,
                                        const char **yaml, struct tsim_diags *diags);
-
-#endif

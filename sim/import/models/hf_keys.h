@@ -1,6 +1,5 @@
 /* hf_keys.h - private to import: decides about the keys of a config.json that nothing has read. */
-#ifndef TSIM_IMPORT_HF_KEYS_H
-#define TSIM_IMPORT_HF_KEYS_H
+#pragma once
 
 #include "import/formats.h"
 
@@ -11,5 +10,3 @@
 enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_value *root, const bool *is_used,
                                     const struct tsim_import_input *input, struct tsim_diags *diags, const char **notes,
                                     bool *is_approximate);
-
-#endif

@@ -1,6 +1,5 @@
 /* hf_reading.h - private to import/models: a config.json while it is read, and the families of architectures. */
-#ifndef TSIM_IMPORT_HF_READING_H
-#define TSIM_IMPORT_HF_READING_H
+#pragma once
 
 #include "config/text/value.h"
 #include "import/formats.h"
@@ -70,5 +69,3 @@ const char *tsim_hf_put_tower(struct tsim_arena *arena, const struct tsim_tower 
 void tsim_hf_note(struct tsim_hf_reading *r, const char *text);
 void tsim_hf_failed(struct tsim_hf_reading *r, enum tsim_status status);
 struct tsim_diag *tsim_hf_refuse(struct tsim_hf_reading *r, const char *key, const char *message);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Files of spring 2023 (no metadata, attributes with a type, `parent`) are also read, with their own numbers of kinds
  * of nodes and collectives. Those of 2022, without attributes, are refused. */
-#ifndef TSIM_IMPORT_CHAKRA_FILE_H
-#define TSIM_IMPORT_CHAKRA_FILE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -52,5 +51,3 @@ enum tsim_status tsim_import_chakra(struct tsim_arena *arena, const struct tsim_
 
 /* Returns the rank in NAME.RANK.et, or -1 if there is none. */
 int32_t tsim_chakra_rank(const char *file);
-
-#endif

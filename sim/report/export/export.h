@@ -1,7 +1,6 @@
 /* export.h - the figures of a run or a sweep for other tools, from the data of a report's page (page.h): CSV with
  * everything, tables for papers, the text format that Prometheus reads. */
-#ifndef TSIM_REPORT_EXPORT_H
-#define TSIM_REPORT_EXPORT_H
+#pragma once
 
 #include "results/json.h"
 
@@ -23,5 +22,3 @@ extern const size_t TSIM_N_EXPORTS;
 
 /* Writes the csv of a run from its summary alone (summary.h). */
 void tsim_export_summary_csv(const struct tsim_json *summary, FILE *out);
-
-#endif

@@ -17,8 +17,7 @@
  * The times of kernels are those that they took in the step, whatever ran beside them; operations and bytes are those
  * of their roofline. An exchange of keys and values around a ring becomes an all-gather of the same bytes. An
  * all-to-all that sends one copy of a token to each node becomes two side by side, between nodes and on each. */
-#ifndef TSIM_REPORT_HISTORY_RECORD_H
-#define TSIM_REPORT_HISTORY_RECORD_H
+#pragma once
 
 #include "partition/history.h"
 #include "step/program.h"
@@ -35,5 +34,3 @@ void tsim_recorder_history(struct tsim_recorder *recorder, struct tsim_arena *ar
                            struct tsim_history *execution);
 /* Finds the groups of all executions that were asked for, and returns their number. */
 int32_t tsim_recorder_groups(const struct tsim_recorder *recorder, const struct tsim_history_group **groups);
-
-#endif

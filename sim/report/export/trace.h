@@ -15,8 +15,7 @@
  *
  * The trace is streamed: memory grows with ranks and messages under way, not with slices. Whoever simulates with the
  * sink writes it between the two calls. */
-#ifndef TSIM_REPORT_TRACE_H
-#define TSIM_REPORT_TRACE_H
+#pragma once
 
 #include "step/program.h"
 
@@ -34,5 +33,3 @@ const char *tsim_trace_window(const struct tsim_trace *trace);
 /* Ends the document, and puts the file in its place. */
 enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *diags);
 void tsim_trace_discard(struct tsim_trace *trace); /* leaves no file */
-
-#endif

@@ -1,7 +1,6 @@
 /* chart.h - the charts of a report as pictures (svg.h), from the data of its page (page.h). Each is drawn by one
  * function, for the page and for `tsim export`. */
-#ifndef TSIM_REPORT_CHART_H
-#define TSIM_REPORT_CHART_H
+#pragma once
 
 #include "report/page/svg.h"
 #include "results/json.h"
@@ -28,5 +27,3 @@ extern const size_t TSIM_N_CHARTS;
 
 /* Returns the member of the page's data that has the entries of a subject. */
 const char *tsim_chart_subject_name(enum tsim_chart_subject subject);
-
-#endif

@@ -1,6 +1,5 @@
 /* chart_draw.h - private to report: functions with which the charts are drawn. */
-#ifndef TSIM_REPORT_CHART_DRAW_H
-#define TSIM_REPORT_CHART_DRAW_H
+#pragma once
 
 #include "report/page/svg.h"
 #include "results/json.h"
@@ -97,5 +96,3 @@ struct chart_mark {
 /* Returns the mark of what binds an operator, by its name (results/verdict.h); it is in chart_step.c. */
 struct chart_mark tsim_chart_bound_mark(const char *bound);
 void tsim_chart_marks(const struct tsim_svg *svg, const struct chart_mark *marks, size_t n, double left, double y);
-
-#endif

@@ -1,7 +1,6 @@
 /* chart_drawings.h - private to report/page: the drawings that chart.h lists, each from an entry of the page's data.
  * They return false, with nothing written, if the entry has nothing to draw. */
-#ifndef TSIM_REPORT_CHART_DRAWINGS_H
-#define TSIM_REPORT_CHART_DRAWINGS_H
+#pragma once
 
 #include "report/page/svg.h"
 #include "results/json.h"
@@ -42,5 +41,3 @@ bool tsim_chart_decision(const struct tsim_json *decision, const struct tsim_svg
 
 /* chart_comparison.c draws what changes from A to B. */
 bool tsim_chart_waterfall(const struct tsim_json *comparison, const struct tsim_svg *svg);
-
-#endif

@@ -4,8 +4,7 @@
  * The data are one JSON object, {"schema": "tsim/report/v1", "decisions", "comparisons", "plans", "runs", "sweeps":
  * [...]}. The page's own script makes its tables, and sets text as text, never as markup. The data in the file have no
  * '<', so that no name or description can end the element that holds them. */
-#ifndef TSIM_REPORT_PAGE_H
-#define TSIM_REPORT_PAGE_H
+#pragma once
 
 #include "report/terminal/plan_output.h"
 #include "report/terminal/summary.h"
@@ -61,5 +60,3 @@ void tsim_page_write_view(struct tsim_json *page, FILE *out);
 
 /* Writes the whole page. Write errors are left in `out`. */
 void tsim_page_write(struct tsim_json *page, FILE *out);
-
-#endif

@@ -3,8 +3,7 @@
  * The slowest stage is known only when the step is over, so the operators of each stage's first chunk are kept until
  * then. One `layer` stands for the others: the second that the pass goes through, or the only one, or all of a kind
  * that vary. */
-#ifndef TSIM_REPORT_PAGE_KERNELS_H
-#define TSIM_REPORT_PAGE_KERNELS_H
+#pragma once
 
 #include "results/json.h"
 #include "step/program.h"
@@ -25,5 +24,3 @@ void tsim_page_kernels_take(struct tsim_page_kernels *kernels, const struct tsim
  * adds nothing if no operators were told. */
 void tsim_page_kernels_json(const struct tsim_page_kernels *kernels, int32_t stage, struct tsim_json *run);
 void tsim_page_kernels_release(struct tsim_page_kernels *kernels);
-
-#endif

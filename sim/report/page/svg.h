@@ -1,8 +1,7 @@
 /* svg.h - pictures as SVG: a few shapes on a page of fixed size. Text is escaped. Colours are classes. k0 to k9 are
  * distinct colours, heat0 to heat9 one colour from faint to strong, and "ink", "soft", "line" and "warn" follow the
  * light or dark form that the reader's system asks for. Write errors are left in the stream. */
-#ifndef TSIM_REPORT_SVG_H
-#define TSIM_REPORT_SVG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -46,5 +45,3 @@ void tsim_svg_plot_end(const struct tsim_svg *svg);
 /* These draw a line through points (x, y, x, y, ...), or the area within them. */
 void tsim_svg_path(const struct tsim_svg *svg, const double *points, size_t n_points, const char *class_name);
 void tsim_svg_area(const struct tsim_svg *svg, const double *points, size_t n_points, const char *class_name);
-
-#endif

@@ -1,7 +1,6 @@
 /* compare.h - two predictions side by side: the differences of their inputs, where the step's time goes from A to B,
  * and the differences of the other figures. */
-#ifndef TSIM_REPORT_COMPARE_H
-#define TSIM_REPORT_COMPARE_H
+#pragma once
 
 #include "report/terminal/figures.h"
 #include "results/outcome.h"
@@ -32,5 +31,3 @@ void tsim_comparison_print_csv(FILE *out, const struct tsim_comparison *comparis
 /* Returns {"schema": "tsim/compare/v1", "a", "b", "step_change", "inputs", "waterfall", "outputs"}, and "sensitivity"
  * if it is not empty. */
 struct tsim_json *tsim_comparison_json(const struct tsim_comparison *comparison);
-
-#endif

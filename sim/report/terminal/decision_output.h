@@ -1,6 +1,5 @@
 /* decision_output.h - a decision (study/judge/decision.h) as one page of text and as JSON. */
-#ifndef TSIM_REPORT_DECISION_OUTPUT_H
-#define TSIM_REPORT_DECISION_OUTPUT_H
+#pragma once
 
 #include "report/terminal/table.h"
 #include "results/json.h"
@@ -17,5 +16,3 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
  * is "none", and the rest is that of the offer that comes nearest. The caller releases the object. */
 struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim_decision *decision,
                                      enum tsim_decision_objective objective);
-
-#endif

@@ -1,6 +1,5 @@
 /* diagnosis_output.h - a diagnosis (study/judge/diagnosis.h) as a waterfall for people, CSV and JSON. */
-#ifndef TSIM_REPORT_DIAGNOSIS_OUTPUT_H
-#define TSIM_REPORT_DIAGNOSIS_OUTPUT_H
+#pragma once
 
 #include "report/terminal/figures.h"
 #include "study/judge/diagnosis.h"
@@ -21,5 +20,3 @@ void tsim_diagnosis_print_csv(struct tsim_arena *arena, const struct tsim_diagno
  * "flags"}], "suspects": [{"what", "set", "flags", "step_time_s", "explained"}], "evaluated"}. The caller releases
  * it. */
 struct tsim_json *tsim_diagnosis_json(struct tsim_arena *arena, const struct tsim_diagnosis_output *output);
-
-#endif

@@ -1,7 +1,6 @@
 /* digits.h - numbers as text, written by hand into a buffer that is known to have room, because a trace is mostly
  * numbers and printf takes ten times as long. Each function returns where the next character goes. */
-#ifndef TSIM_REPORT_DIGITS_H
-#define TSIM_REPORT_DIGITS_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -61,5 +60,3 @@ static inline char *tsim_digits_tenths(char *at, int64_t value) {
     *at++ = (char)('0' + size % 10);
     return at;
 }
-
-#endif

@@ -10,8 +10,7 @@
  *   input          with `data`: what storage, workers and links could deliver, and how busy they are
  *   sensitivities  the step with each capacity of the hardware a tenth lower and higher
  *   advice         the changes of one setting that gain most */
-#ifndef TSIM_REPORT_EXPLAIN_H
-#define TSIM_REPORT_EXPLAIN_H
+#pragma once
 
 #include "report/terminal/explain_timeline.h"
 #include "report/terminal/figures.h"
@@ -51,5 +50,3 @@ void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct 
 void tsim_explain_print_csv(FILE *out, const struct tsim_explanation *explanation);
 /* Returns {"schema": "tsim/explain/v1", "scenario", "status", "step_time_s", and an array for each table}. */
 struct tsim_json *tsim_explain_json(const struct tsim_explanation *explanation);
-
-#endif

@@ -1,6 +1,5 @@
 /* explain_sections.h - private to report: the larger sections of explain.h, one file each. */
-#ifndef TSIM_REPORT_EXPLAIN_SECTIONS_H
-#define TSIM_REPORT_EXPLAIN_SECTIONS_H
+#pragma once
 
 #include "model/operators.h"
 #include "partition/schedule.h"
@@ -61,5 +60,3 @@ void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanat
                             struct tsim_explained_operators *operators);
 void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                                 struct tsim_explained_operators *operators);
-
-#endif

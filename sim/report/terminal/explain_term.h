@@ -1,7 +1,6 @@
 /* explain_term.h - a figure of the summary as a formula tree (base/term.h), down to constants and where each of them
  * was read. */
-#ifndef TSIM_REPORT_EXPLAIN_TERM_H
-#define TSIM_REPORT_EXPLAIN_TERM_H
+#pragma once
 
 #include "base/term.h"
 #include "report/terminal/table.h"
@@ -19,5 +18,3 @@ void tsim_term_print(FILE *out, const struct tsim_style *style, const struct tsi
 void tsim_term_print_csv(FILE *out, const struct tsim_term *term);
 /* Returns {"schema": "tsim/term/v1", "name", "value", "unit", "formula", "source", "status", "parts": [...]}. */
 struct tsim_json *tsim_term_json(const struct tsim_term *term);
-
-#endif

@@ -4,8 +4,7 @@
  * A task began when the task before it on its stream had ended and everything for which it waited was there. So at the
  * tick at which it began another task ended: the one that let it begin. From the step's last task back, these follow
  * one another without gaps, and their times add up to the step. */
-#ifndef TSIM_REPORT_EXPLAIN_TIMELINE_H
-#define TSIM_REPORT_EXPLAIN_TIMELINE_H
+#pragma once
 
 #include "partition/schedule.h"
 #include "step/program.h"
@@ -69,5 +68,3 @@ struct tsim_path {
 /* Finds the chain of a step that takes `time_s`. */
 void tsim_timeline_path(struct tsim_arena *arena, const struct tsim_timeline *timeline, double time_s,
                         struct tsim_path *path);
-
-#endif

@@ -3,8 +3,7 @@
  * A column says what its figures are. People get units and prefixes, programs SI numbers under the column's key. A
  * column without a title is for programs alone, one without a key for people alone. Cells are added row by row. A
  * number that is NAN is an empty cell, and an absent member in JSON. */
-#ifndef TSIM_REPORT_FIGURES_H
-#define TSIM_REPORT_FIGURES_H
+#pragma once
 
 #include "report/terminal/table.h"
 #include "results/json.h"
@@ -62,5 +61,3 @@ void tsim_figures_print(const struct tsim_figures *figures, const struct tsim_st
 void tsim_figures_print_csv(const struct tsim_figures *figures, FILE *out);
 /* Adds the table to `parent` as an array of objects under the table's name. */
 void tsim_figures_json(const struct tsim_figures *figures, struct tsim_json *parent);
-
-#endif

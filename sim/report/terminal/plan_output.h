@@ -1,7 +1,6 @@
 /* plan_output.h - the result of a search for plans as a table and as JSON: the best plans, with what each of the others
  * loses, term by term, against the first, and the front of time, cost and energy. It has no clock times. */
-#ifndef TSIM_REPORT_PLAN_OUTPUT_H
-#define TSIM_REPORT_PLAN_OUTPUT_H
+#pragma once
 
 #include "report/terminal/figures.h"
 #include "study/search/plan.h"
@@ -50,5 +49,3 @@ enum tsim_outcome_figure tsim_plan_objective(const struct tsim_plan_output *outp
  * the candidates that have no plan], "evaluated", "pruned", ...; "sensitivity" and "verdict" if asked for}. The caller
  * releases it. */
 struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_plan_output *output);
-
-#endif

@@ -1,6 +1,5 @@
 /* plot.h - a curve or two as text, in dots of braille; both axes are logarithmic. */
-#ifndef TSIM_REPORT_PLOT_H
-#define TSIM_REPORT_PLOT_H
+#pragma once
 
 #include "report/terminal/table.h"
 
@@ -20,5 +19,3 @@ struct tsim_plot {
 
 /* Prints ten lines as wide as the style, or nothing if there are fewer than two points. */
 void tsim_plot_print(FILE *out, const struct tsim_style *style, const struct tsim_plot *plot);
-
-#endif

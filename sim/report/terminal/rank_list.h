@@ -1,6 +1,5 @@
 /* rank_list.h - lists of ranks, "0,3,8-15" or "all", as options take them. */
-#ifndef TSIM_REPORT_RANK_LIST_H
-#define TSIM_REPORT_RANK_LIST_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -20,5 +19,3 @@ bool tsim_rank_list_parse(struct tsim_arena *arena, const char *text, struct tsi
 bool tsim_rank_list_has(const struct tsim_rank_list *list, int64_t rank);
 /* Returns a rank of the list that is not one of the first n, or -1 if there is none ("all" has none). */
 int64_t tsim_rank_list_beyond(const struct tsim_rank_list *list, int64_t n);
-
-#endif

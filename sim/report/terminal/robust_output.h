@@ -1,6 +1,5 @@
 /* robust_output.h - whether the order of two predictions survives, as a table and as a sentence. */
-#ifndef TSIM_REPORT_ROBUST_OUTPUT_H
-#define TSIM_REPORT_ROBUST_OUTPUT_H
+#pragma once
 
 #include "report/terminal/figures.h"
 #include "study/search/robust.h"
@@ -14,5 +13,3 @@ void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *rob
 /* Returns "B is 12.3 % faster per token than A, whichever input is a tenth off.", and the same for the cost, in
  * `arena`. It says "as fast" if a percentage would be 0.0; NULL if both are equal. */
 const char *tsim_robust_verdict(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2]);
-
-#endif

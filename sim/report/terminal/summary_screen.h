@@ -1,6 +1,5 @@
 /* summary_screen.h - private to the summary: one screen, written from top to bottom. */
-#ifndef TSIM_REPORT_SUMMARY_SCREEN_H
-#define TSIM_REPORT_SUMMARY_SCREEN_H
+#pragma once
 
 #include "report/terminal/table.h"
 #include "results/format.h"
@@ -23,5 +22,3 @@ const char *tsim_screen_percent(struct tsim_screen *screen, double frac);
 
 /* Writes the whole run if the scenario gives its length (summary_campaign.c). */
 void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_prediction *prediction);
-
-#endif

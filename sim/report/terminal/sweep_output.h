@@ -1,8 +1,7 @@
 /* sweep_output.h - the points of a sweep as a table, as CSV and as JSON. Points are read from the database one after
  * another and written as they are read, so memory does not grow with their number. There are no clock times, numbers of
  * runs or speeds, so that equal sweeps give equal bytes. */
-#ifndef TSIM_REPORT_SWEEP_OUTPUT_H
-#define TSIM_REPORT_SWEEP_OUTPUT_H
+#pragma once
 
 #include "report/terminal/table.h"
 #include "study/search/filter.h"
@@ -27,5 +26,3 @@ enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const 
 enum tsim_status tsim_sweep_print_csv(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags);
 /* Writes {"points": [{"set", "status", "summary"}], "best": [...]}. */
 enum tsim_status tsim_sweep_write_json(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags);
-
-#endif

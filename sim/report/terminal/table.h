@@ -1,7 +1,6 @@
 /* table.h - text for people (aligned tables, bars, colour) and CSV for programs. Widths are counted in code points of
  * UTF-8, not in bytes. */
-#ifndef TSIM_REPORT_TABLE_H
-#define TSIM_REPORT_TABLE_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -90,5 +89,3 @@ const char *tsim_path_cut_short(struct tsim_arena *arena, const char *path, int 
 void tsim_csv_cell(const char *text, bool is_last, FILE *out);
 /* Writes the table as CSV (RFC 4180), titles first; lines end with a newline alone. */
 void tsim_text_table_print_csv(const struct tsim_text_table *table, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* account.h - private to sim/step: the account of where the time of a stage group went, kept from what the engine's
  * observer reports. Nothing in the step depends on it. */
-#ifndef TSIM_STEP_ACCOUNT_H
-#define TSIM_STEP_ACCOUNT_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
@@ -40,5 +39,3 @@ void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_ti
                           tsim_tick end);
 void tsim_account_data(struct tsim_stage_group *group, int64_t label);
 void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end);
-
-#endif

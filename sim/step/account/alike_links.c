@@ -95,16 +95,16 @@ static void begin(struct numbering *numbers, struct tsim_arena *arena, const str
         numbers->of[i] = bits_of(tsim_engine_capacity(links->engine, links->first_resource + i));
 }
 
-/* Returns for each link the first one with its number. */
-static int32_t *find_first(struct tsim_arena *arena, struct tsim_arena *scratch, const struct numbering *numbers) {
-    int32_t *first = TSIM_NEW_ARRAY(arena, (size_t)numbers->n_links, int32_t);
+const int32_t *tsim_alike_links_by_number(struct tsim_arena *arena, struct tsim_arena *scratch, const uint64_t *numbers,
+                                          int32_t n_links) {
+    int32_t *first = TSIM_NEW_ARRAY(arena, (size_t)n_links, int32_t);
     size_t size = 1;
-    while (size < 2 * (size_t)numbers->n_links)
+    while (size < 2 * (size_t)n_links)
         size *= 2;
     int32_t *table = TSIM_NEW_ARRAY(scratch, size, int32_t); /* links, plus 1, at the place that their number gives */
-    for (int32_t i = 0; i < numbers->n_links; i++) {
-        size_t at = (size_t)tsim_random_mix(numbers->of[i]) & (size - 1);
-        while (table[at] > 0 && numbers->of[table[at] - 1] != numbers->of[i])
+    for (int32_t i = 0; i < n_links; i++) {
+        size_t at = (size_t)tsim_random_mix(numbers[i]) & (size - 1);
+        while (table[at] > 0 && numbers[table[at] - 1] != numbers[i])
             at = (at + 1) & (size - 1);
         if (table[at] == 0)
             table[at] = i + 1;
@@ -137,7 +137,7 @@ const int32_t *tsim_alike_links_find(struct tsim_arena *arena, const struct tsim
     begin(&numbers, &scratch, links);
     for (int32_t g = 0; g < n_stage_groups; g++)
         tell_apart_by_group(&numbers, &stage_groups[g]);
-    const int32_t *stands_for = find_first(arena, &scratch, &numbers);
+    const int32_t *stands_for = tsim_alike_links_by_number(arena, &scratch, numbers.of, numbers.n_links);
     for (int32_t g = 0; g < n_stage_groups; g++) {
         struct tsim_stage_group *group = &stage_groups[g];
         for (int what = 0; what < TSIM_N_SENT; what++)

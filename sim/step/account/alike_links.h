@@ -4,10 +4,14 @@
  * have the same capacity: the eight NICs over which the tensor ranks of a stage send, say. They are full at the same
  * time and bind the same tasks, so one of them stands for all, and what flowed through it is booked on the others after
  * the step. A message between stages of eight ranks demands two resources instead of sixteen. */
-#ifndef TSIM_STEP_ALIKE_LINKS_H
-#define TSIM_STEP_ALIKE_LINKS_H
+#pragma once
 
 #include "step/groups/stage_group.h"
+
+/* Returns for each link the first one with its number, which says what crosses it: it stands for the others. `scratch` is
+ * not needed afterwards. */
+const int32_t *tsim_alike_links_by_number(struct tsim_arena *arena, struct tsim_arena *scratch, const uint64_t *numbers,
+                                          int32_t n_links);
 
 /* Finds links that are alike, once all groups have their members and the links that these cross, and takes those for
  * which others stand away from both. Nothing else may cross links: neither copies, nor input, nor others' traffic, nor
@@ -16,5 +20,3 @@ const int32_t *tsim_alike_links_find(struct tsim_arena *arena, const struct tsim
                                      struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
 /* Books, after the step, what flowed through links on those for which they stand. */
 void tsim_alike_links_book(const struct tsim_links *links, const int32_t *stands_for);
-
-#endif

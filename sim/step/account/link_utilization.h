@@ -1,6 +1,5 @@
 /* link_utilization.h - private to sim/step: the utilization of each sort of link. */
-#ifndef TSIM_STEP_LINK_UTILIZATION_H
-#define TSIM_STEP_LINK_UTILIZATION_H
+#pragma once
 
 #include "step/groups/expansion.h"
 
@@ -9,5 +8,3 @@
 void tsim_link_utilization_find(struct tsim_arena *arena, const struct tsim_step_links *step_links,
                                 const struct tsim_stage_group *stage_groups, int32_t n_stage_groups,
                                 struct tsim_step_simulation *simulation);
-
-#endif

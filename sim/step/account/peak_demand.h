@@ -5,8 +5,7 @@
  * capacity, the resource holds nobody up and need not take part in the sharing: what flows through it is only counted
  * (a meter of the engine). Examples are the links of passes without neighbours' messages, and the device of a stage
  * whose gradients nobody reduces. */
-#ifndef TSIM_STEP_PEAK_DEMAND_H
-#define TSIM_STEP_PEAK_DEMAND_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
@@ -42,5 +41,3 @@ void tsim_spare_links_find(struct tsim_stage_group *stage_groups, int32_t n_stag
 void tsim_spare_links_book(const struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
 /* Finds the same with TSIM_FOLD_STAGES, in which links that are meters have room. */
 void tsim_spare_meters_find(struct tsim_stage_group *group);
-
-#endif

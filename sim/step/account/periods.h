@@ -21,8 +21,7 @@
  * either message by message, in asynchronous schedules, with an input pipeline or noise, or while a listener needs the
  * events that tasks waited for. Other listeners hear the tasks of the period as often as it happens, each time
  * later. */
-#ifndef TSIM_STEP_PERIODS_H
-#define TSIM_STEP_PERIODS_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
@@ -58,5 +57,3 @@ void tsim_periods_look(struct tsim_periods *periods);
 /* These return the ticks and events that have been left out so far. */
 tsim_tick tsim_periods_ticks(const struct tsim_periods *periods);
 int64_t tsim_periods_events(const struct tsim_periods *periods);
-
-#endif

@@ -1,7 +1,9 @@
 #include "step/folding/folding.h"
+#include "step/account/alike_links.h"
 
 #include "base/random.h"
 #include "network/pattern.h"
+#include "step/account/alike_links.h"
 #include "step/step_plan.h"
 
 #include <math.h>
@@ -314,33 +316,17 @@ static int32_t tell_apart(struct loads *loads, int32_t *kinds) {
     return n_kinds;
 }
 
-/* This says what crosses a link. Links of a torus that the same messages cross carry the same. */
-struct crossed {
-    uint64_t what;
-    int32_t link;
-};
-
-static int by_what(const void *a, const void *b) {
-    const struct crossed *x = a, *y = b;
-    return x->what != y->what ? (x->what < y->what ? -1 : 1) : x->link - y->link;
-}
-
-/* Returns for how many links each link of a torus stands, itself included: the first of those that carry the same, so
- * that the demands of all replicas on it are those on each of the others. */
+/* Returns for how many links each link of a torus stands, itself included: the first of those that the same messages
+ * cross, so that the demands of all replicas on it are those on each of the others. */
 static const int32_t *find_standing_links(struct tsim_arena *arena, struct loads *loads) {
-    size_t n = (size_t)loads->topology->n_links;
-    struct crossed *sorted = TSIM_NEW_ARRAY(&loads->arena, n, struct crossed);
-    int32_t *stands = TSIM_NEW_ARRAY(arena, n, int32_t);
-    for (size_t i = 0; i < n; i++) /* at the ends of a dimension that is no ring there are no links */
-        sorted[i] = (struct crossed){
-            tsim_random_mix_of(loads->carried[i], (uint64_t)loads->data_loads[i], loads->topology->bytes_per_s[i] > 0),
-            (int32_t)i};
-    qsort(sorted, n, sizeof *sorted, by_what);
-    for (size_t i = 0, first = 0; i < n; i++) {
-        if (sorted[i].what != sorted[first].what)
-            first = i;
-        stands[sorted[first].link]++;
-    }
+    int32_t n = loads->topology->n_links, *stands = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t);
+    uint64_t *what = TSIM_NEW_ARRAY(&loads->arena, (size_t)n, uint64_t);
+    for (int32_t i = 0; i < n; i++) /* at the ends of a dimension that is no ring there are no links */
+        what[i] =
+            tsim_random_mix_of(loads->carried[i], (uint64_t)loads->data_loads[i], loads->topology->bytes_per_s[i] > 0);
+    const int32_t *first = tsim_alike_links_by_number(&loads->arena, &loads->arena, what, n);
+    for (int32_t i = 0; i < n; i++)
+        stands[first[i]]++;
     return stands;
 }
 

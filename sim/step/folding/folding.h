@@ -12,8 +12,7 @@
  * two pods, and replicas that are slower, are simulated beside them (stand_ins.h). Where some are slower, ranks must
  * not share NICs. A torus is folded so where its groups meet on its links; if these close to rings, all replicas meet
  * the same. */
-#ifndef TSIM_STEP_FOLDING_H
-#define TSIM_STEP_FOLDING_H
+#pragma once
 
 #include "cluster/cluster.h"
 #include "cluster/placement.h"
@@ -41,5 +40,3 @@ const int32_t *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim
  * meet on no link. It concerns tensor and data-parallel groups; the latter also go along the dimensions of context and
  * expert groups. */
 bool tsim_axes_have_own_dimensions(const struct tsim_cluster *cluster, const struct tsim_placement *placement);
-
-#endif

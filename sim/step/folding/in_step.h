@@ -11,12 +11,9 @@
  * in which the messages of a ring end does not: the channels of one collective end at every place of a node in turn,
  * and a pattern has one lane for all of them (network/pattern.h). So the exchanges of all groups are one activity if
  * all have the same rate when they begin together, and that rate is less than their own. */
-#ifndef TSIM_STEP_IN_STEP_H
-#define TSIM_STEP_IN_STEP_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
 /* Sets keeps_step of each stage group, once all groups have their members and the links that these cross. */
 void tsim_find_groups_in_step(struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
-
-#endif

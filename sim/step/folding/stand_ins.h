@@ -7,8 +7,7 @@
  * Replicas that are equally slow on all stages, and meet the same, do the same at the same time, and the first of them
  * is simulated. They meet the others in collectives that all replicas join, which begin with the last one and flow as
  * the narrowest link lets them, however many join. */
-#ifndef TSIM_STEP_STAND_INS_H
-#define TSIM_STEP_STAND_INS_H
+#pragma once
 
 #include "cluster/placement.h"
 
@@ -33,5 +32,3 @@ struct tsim_stand_ins tsim_stand_ins_by_speed(struct tsim_arena *arena, const st
                                               const struct tsim_placement *placement);
 struct tsim_stand_ins tsim_stand_ins_all(struct tsim_arena *arena, const struct tsim_placement *placement);
 struct tsim_stand_ins tsim_stand_ins_of(struct tsim_arena *arena, const int32_t *kinds, int32_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * job or the writing of a checkpoint. It shares the links like a collective, from the beginning of the step until its
  * bytes are through or the step ends, and waits for nobody. Bytes that come out of the hosts' memory, or go there, also
  * take their part of the memory's rate if copies do (copies.h). */
-#ifndef TSIM_STEP_BACKGROUND_H
-#define TSIM_STEP_BACKGROUND_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
@@ -18,5 +17,3 @@ const struct tsim_background_progress *tsim_background_progress_of(struct tsim_a
                                                                    const struct tsim_step_plan *plan,
                                                                    const struct tsim_background_flow *flows,
                                                                    double step_s);
-
-#endif

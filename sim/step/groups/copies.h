@@ -18,8 +18,7 @@
  * node reach each other over PCIe, all that they send. The share of a slot is the time for which the traffic would have
  * it alone: a collective that reaches 24 of 31.5 GB/s fills it. Message by message (network: steps), the traffic of
  * NICs is not counted on slots. */
-#ifndef TSIM_STEP_COPIES_H
-#define TSIM_STEP_COPIES_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
@@ -56,5 +55,3 @@ bool tsim_copies_first_is_there(const struct tsim_stage_group *group);
 bool tsim_stage_group_copy_batch(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_copy_out(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_copy_in(void *context, int32_t stream, struct tsim_task *task);
-
-#endif

@@ -13,8 +13,7 @@
  * Collectives for which a pass waits are played the same way (pass_tasks.c). Those that run beside the pass's own
  * kernels, and exchanges of experts, stay one activity each over the links that they cross; the gradient's norm is a
  * closed form. */
-#ifndef TSIM_STEP_EXPANSION_H
-#define TSIM_STEP_EXPANSION_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
@@ -51,5 +50,3 @@ void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim
 void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena *arena,
                           const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
                           int32_t n_stage_groups);
-
-#endif

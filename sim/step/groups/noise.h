@@ -10,8 +10,7 @@
  * Stragglers: each accelerator is slow with probability `fraction`, by its rank and the seed, in every step.
  *
  * Everything is a function of (seed, step, stage, replica, item, segment), and so the same in any order. */
-#ifndef TSIM_STEP_NOISE_H
-#define TSIM_STEP_NOISE_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
@@ -24,5 +23,3 @@ double tsim_noise_s(const struct tsim_stage_group *group, int32_t item, int32_t 
 void tsim_noise_plan(const struct tsim_scenario *scenario, struct tsim_step_plan *plan);
 
 bool tsim_is_straggler(const struct tsim_scenario *scenario, int32_t rank);
-
-#endif

@@ -1,7 +1,6 @@
 /* pass_tasks.h - private to sim/step: a pass as tasks of the engine, one for each of its operators (pass_program.h), on
  * the compute stream and on those of its communicators. */
-#ifndef TSIM_STEP_PASS_TASKS_H
-#define TSIM_STEP_PASS_TASKS_H
+#pragma once
 
 #include "step/groups/stage_group.h"
 
@@ -38,5 +37,3 @@ int64_t tsim_pass_n_operators(const struct tsim_stage_group *group, bool with_la
 
 /* This is the program (tsim_program_fn) of the streams of communicators; its context is a struct tsim_beside_stream. */
 bool tsim_stage_group_beside(void *context, int32_t stream, struct tsim_task *task);
-
-#endif

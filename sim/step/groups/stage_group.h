@@ -1,6 +1,5 @@
 /* stage_group.h - private to sim/step: the state of one stage group and the programs of its streams (see program.h). */
-#ifndef TSIM_STEP_STAGE_GROUP_H
-#define TSIM_STEP_STAGE_GROUP_H
+#pragma once
 
 #include "network/traffic.h"
 #include "step/pass/communicator.h"
@@ -401,5 +400,3 @@ bool tsim_stage_group_route(const struct tsim_stage_group *group, struct tsim_pa
 /* Returns the cost of that message, from this stage to the next or the previous one. */
 const struct tsim_collective_cost *tsim_stage_group_message(const struct tsim_stage_group *group,
                                                             struct tsim_pass_item item);
-
-#endif

@@ -19,8 +19,7 @@
  * the buffers as much as they empty them; a window lasts until all batches that can be under way have gone through. The
  * result is the mean over a window. Workers that begin together may drift apart for ever; then it is the mean over
  * hundreds of windows. */
-#ifndef TSIM_STEP_INPUT_PIPELINE_H
-#define TSIM_STEP_INPUT_PIPELINE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -71,5 +70,3 @@ struct tsim_input_pipeline_flow {
 /* Simulates the pipeline. Arrays are allocated from `arena`. It fails as tsim_engine_run does. */
 enum tsim_status tsim_input_pipeline_simulate(struct tsim_arena *arena, const struct tsim_input_pipeline *pipeline,
                                               struct tsim_input_pipeline_flow *flow, struct tsim_diags *diags);
-
-#endif

@@ -8,8 +8,7 @@
  * The node is the one that feeds most consumers, which are replicas whose first stage's first rank is on it (tensor and
  * context ranks get the batch from that rank). Storage that nodes share is divided among them in proportion to their
  * consumers. */
-#ifndef TSIM_STEP_STEP_INPUT_H
-#define TSIM_STEP_STEP_INPUT_H
+#pragma once
 
 #include "base/term.h"
 #include "step/input/input_pipeline.h"
@@ -32,5 +31,3 @@ struct tsim_amount tsim_data_stall_record(struct tsim_term_recorder *recorder, c
 /* Describes the input pipeline of the fullest node, without its consumers' gaps. */
 void tsim_input_pipeline_of(const struct tsim_scenario *scenario, const struct tsim_placement *placement,
                             struct tsim_input_pipeline *pipeline);
-
-#endif

@@ -1,8 +1,7 @@
 /* communicator.h - private to sim/step: what the compute stream and the stream of a communicator, whose collectives run
  * beside kernels, know of each other. The program of a pass (pass_program.h) says where the compute stream lets
  * collectives begin (START) and where it waits for them (WAIT). */
-#ifndef TSIM_STEP_COMMUNICATOR_H
-#define TSIM_STEP_COMMUNICATOR_H
+#pragma once
 
 #include "step/pass/pass_program.h"
 
@@ -34,5 +33,3 @@ static inline bool tsim_communicator_is_under_way(const struct tsim_communicator
  * there was none. */
 enum tsim_axis tsim_communicators_beside(const struct tsim_communicator communicators[TSIM_AXIS_PIPELINE],
                                          tsim_tick begin);
-
-#endif

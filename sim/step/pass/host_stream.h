@@ -6,8 +6,7 @@
  * step takes maxima of d and h and adds times to them. A part of the model is therefore a matrix of four times, found by
  * playing it once from d alone and once from h alone, and a pass is the product of its parts' matrices (max-plus algebra:
  * Baccelli, Cohen, Olsder and Quadrat 1992, Synchronization and Linearity, section 1.2). */
-#ifndef TSIM_STEP_HOST_STREAM_H
-#define TSIM_STEP_HOST_STREAM_H
+#pragma once
 
 #include "step/pass/pass_program.h"
 
@@ -55,5 +54,3 @@ struct tsim_launch_map {
 
 /* Goes through a part `times` times, a fraction of it at the end. */
 void tsim_launch_map_apply(const struct tsim_launch_map *map, double times, tsim_tick at[TSIM_N_OF_PASS]);
-
-#endif

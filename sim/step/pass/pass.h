@@ -15,8 +15,7 @@
  *
  * The host launches kernels one after another, and each kernel waits for its launch. How launches and kernels follow
  * one another is played once for each part (host_stream.h), and gives the length of a pass that is one task. */
-#ifndef TSIM_STEP_PASS_H
-#define TSIM_STEP_PASS_H
+#pragma once
 
 #include "model/model.h"
 #include "partition/schedule.h"
@@ -109,5 +108,3 @@ const struct tsim_term *tsim_pass_collective_term(struct tsim_term_recorder *rec
                                                   const struct tsim_scenario *scenario,
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement, const struct tsim_op *op);
-
-#endif

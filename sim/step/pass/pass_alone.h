@@ -1,7 +1,6 @@
 /* pass_alone.h - private to sim/step: a part of a pass by itself, its program played on an engine with one device. The
  * price of a part says what each collective exposes. A step takes from it the time of a part that nothing disturbs. */
-#ifndef TSIM_STEP_PASS_ALONE_H
-#define TSIM_STEP_PASS_ALONE_H
+#pragma once
 
 #include "step/pass/host_stream.h"
 
@@ -25,5 +24,3 @@ const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_progra
                                                    tsim_tick now, struct tsim_host_stream *host);
 /* Makes the memo of such parts for one program and one step. */
 struct tsim_part_memo *tsim_part_memo_new(struct tsim_arena *arena);
-
-#endif

@@ -12,8 +12,7 @@
  *                user buffers).
  *   beside       START before the part's first kernel, WAIT after its last. The kernels stand for those of another
  *                micro-batch's pass (DualPipe: DeepSeek-AI 2024, arXiv:2412.19437, section 3.2.1). */
-#ifndef TSIM_STEP_PASS_PROGRAM_H
-#define TSIM_STEP_PASS_PROGRAM_H
+#pragma once
 
 #include "cost/collective.h"
 #include "engine/engine.h"
@@ -141,5 +140,3 @@ static inline void tsim_played_task(const struct tsim_engine *engine, const stru
 
 /* Names the operation of a collective among a part's operators. */
 enum tsim_collective_op tsim_collective_of(const struct tsim_op *op);
-
-#endif

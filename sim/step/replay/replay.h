@@ -25,8 +25,7 @@
  * Ranks without a trace are never late: their part of a collective is there when that of the traced ranks is, and their
  * messages when the receiver is ready. So the trace of one rank of a symmetric job gives the step's time, and that of
  * one stage of a pipeline has no bubble. */
-#ifndef TSIM_STEP_REPLAY_H
-#define TSIM_STEP_REPLAY_H
+#pragma once
 
 #include "config/scenario.h"
 #include "partition/history.h"
@@ -60,5 +59,3 @@ enum tsim_status tsim_replay(struct tsim_arena *arena, const struct tsim_scenari
                              const struct tsim_history *executions, int32_t n, const struct tsim_history_group *groups,
                              int32_t n_groups, const struct tsim_replay_options *options,
                              struct tsim_replay_result *result, struct tsim_diags *diags);
-
-#endif

@@ -1,7 +1,6 @@
 /* replay_run.h - private to sim/step: the ranks of a replay (replay.h) with their streams, and what they do together.
  */
-#ifndef TSIM_STEP_REPLAY_RUN_H
-#define TSIM_STEP_REPLAY_RUN_H
+#pragma once
 
 #include "cluster/placement.h"
 #include "cluster/topology.h"
@@ -100,5 +99,3 @@ void tsim_replay_signals(struct tsim_replay_run *run, struct tsim_replay_member 
  * and messages and who takes part in them. */
 enum tsim_status tsim_replay_groups(struct tsim_replay_run *run);
 enum tsim_status tsim_replay_meet(struct tsim_replay_run *run);
-
-#endif

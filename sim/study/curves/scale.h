@@ -9,8 +9,7 @@
  *
  * A plan that suits one count seldom suits another. On request, each count also has its best plan: the one that `tsim
  * plan` finds there by step time, among those that fit whatever the memory's error. */
-#ifndef TSIM_STUDY_SCALE_H
-#define TSIM_STUDY_SCALE_H
+#pragma once
 
 #include "results/store_points.h"
 #include "study/curves/sweep.h"
@@ -66,5 +65,3 @@ enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_swee
 /* Computes efficiencies, causes and the knee of rows whose points have been computed. It is public for tests. */
 void tsim_scale_analyse(struct tsim_scale_row *rows, size_t n_rows, double until_efficiency_frac,
                         struct tsim_scale *scale);
-
-#endif

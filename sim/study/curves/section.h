@@ -1,7 +1,6 @@
 /* section.h - a scenario's `sweep:` section as a whole, with what the command line replaces in it: which points there
  * are, by what the best are ranked, and which points are shown. */
-#ifndef TSIM_STUDY_SECTION_H
-#define TSIM_STUDY_SECTION_H
+#pragma once
 
 #include "study/curves/sweep.h"
 #include "study/search/filter.h"
@@ -42,5 +41,3 @@ struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const s
 enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides, bool is_valid,
                                     struct tsim_diags *diags);
-
-#endif

@@ -1,7 +1,6 @@
 /* sensitivity.h - how much the step depends on each capacity of the hardware. The scenario is run again with that
  * capacity a tenth lower and a tenth higher, as --set would change it, and with everything else as it is. */
-#ifndef TSIM_STUDY_SENSITIVITY_H
-#define TSIM_STUDY_SENSITIVITY_H
+#pragma once
 
 #include "run/run.h"
 
@@ -30,5 +29,3 @@ struct tsim_sensitivities {
  * tsim_train_run does. */
 enum tsim_status tsim_sensitivities_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                         struct tsim_sensitivities *sensitivities, struct tsim_diags *diags);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A mistake in a value (an unknown key or id, a wrong unit) is an error of the sweep. A point whose values do not go
  * together (a plan that does not divide) has the status "invalid". */
-#ifndef TSIM_STUDY_SWEEP_H
-#define TSIM_STUDY_SWEEP_H
+#pragma once
 
 #include "results/store_points.h"
 #include "study/search/space.h"
@@ -62,5 +61,3 @@ struct tsim_sweep_traits tsim_sweep_traits(struct tsim_arena *arena, const struc
 /* Finds one point by `finder` (may be NULL), or computes it, and does not store it; for studies of a few points. */
 enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point_finder *finder,
                                   struct tsim_point *point, struct tsim_diags *diags);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Short grouped products wait for their launches, which take at least `grouped_launch` each. This is the host's time on
  * the machine that was measured. It is fitted so that it is not taken for the chip's, and is not written. */
-#ifndef TSIM_STUDY_CALIBRATE_H
-#define TSIM_STUDY_CALIBRATE_H
+#pragma once
 
 #include "study/judge/kernel_rows.h"
 
@@ -74,5 +73,3 @@ bool tsim_calibrated_is_written(enum tsim_calibrated value);
  * (fewer rows than values to fit, or no convergence) on failure. */
 enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *file, const char *accelerator,
                                         struct tsim_calibration *calibration, struct tsim_diags *diags);
-
-#endif

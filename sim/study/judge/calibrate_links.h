@@ -1,8 +1,7 @@
 /* calibrate_links.h - fits the rates and latencies of a node's links and of a fabric to measured collectives
  * (nccl_tests.h), by nonlinear least squares on relative errors (predicted / measured time - 1) of the formulas that
  * predict them (cost/collective.h). */
-#ifndef TSIM_STUDY_CALIBRATE_LINKS_H
-#define TSIM_STUDY_CALIBRATE_LINKS_H
+#pragma once
 
 #include "study/judge/nccl_tests.h"
 
@@ -48,5 +47,3 @@ bool tsim_link_value_is_node(enum tsim_link_value value);
 enum tsim_status tsim_calibrate_links(struct tsim_arena *arena, const char *node, const char *fabric,
                                       const struct tsim_nccl_run *runs, size_t n_runs,
                                       struct tsim_link_calibration *calibration, struct tsim_diags *diags);
-
-#endif

@@ -7,8 +7,7 @@
  * runs, because its runs err alike: one run outside among a hundred of one source is no news. All other runs are
  * inside soon, as the program was improved on them: where more than 95 % of all are, the ends of dense transformers are
  * narrowed. */
-#ifndef TSIM_STUDY_COVERAGE_H
-#define TSIM_STUDY_COVERAGE_H
+#pragma once
 
 #include "study/judge/uncertainty.h"
 
@@ -59,5 +58,3 @@ void tsim_coverage_of_blind(struct tsim_arena *arena, const struct tsim_residual
 /* Prints the table of a validation's residuals, each with the interval that all other sources give it. */
 enum tsim_status tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim_validation *validation,
                                       struct tsim_diags *diags);
-
-#endif

@@ -22,8 +22,7 @@
  * The chance of a goal is the share of all pairs of d and p that keep it. It is rounded, and kept below what the
  * measured runs can support (buy_judgements.h). Offers are ranked by the chance that they keep both date and budget.
  * Offers that are equally likely are ranked by expected cost. */
-#ifndef TSIM_STUDY_DECISION_H
-#define TSIM_STUDY_DECISION_H
+#pragma once
 
 #include "config/network_bill.h"
 #include "results/loss_law.h"
@@ -154,5 +153,3 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b);
 double tsim_chance_shown(double chance, enum tsim_grounds evidence); /* rounded to a twentieth */
-
-#endif

@@ -14,8 +14,7 @@
  *
  * All levels are simulated. Each bar begins where the one before it ends, so that they add up. Without a measurement
  * they begin at `predicted`. */
-#ifndef TSIM_STUDY_DIAGNOSIS_H
-#define TSIM_STUDY_DIAGNOSIS_H
+#pragma once
 
 #include "results/prediction.h"
 #include "study/judge/profile.h"
@@ -83,5 +82,3 @@ enum tsim_status tsim_diagnose(struct tsim_arena *arena, const struct tsim_scena
                                const struct tsim_override *overrides, size_t n_overrides,
                                const struct tsim_diagnosis_options *options, struct tsim_diagnosis *diagnosis,
                                struct tsim_diags *diags);
-
-#endif

@@ -35,8 +35,7 @@
  * An effect that many sources have measured adds its mean and little variance. An effect that nobody has measured adds
  * its whole variance. Means of source, model and accelerator move the middle of a run's interval, those of other parts
  * widen it. */
-#ifndef TSIM_STUDY_ERROR_MODEL_H
-#define TSIM_STUDY_ERROR_MODEL_H
+#pragma once
 
 #include "study/judge/residuals.h"
 
@@ -94,5 +93,3 @@ struct tsim_error_of_run {
  * out, as if it had not been measured. */
 void tsim_error_of_run(struct tsim_arena *arena, const struct tsim_error_model *model, const struct tsim_traits *traits,
                        const char *source, const char *name, struct tsim_error_of_run *error);
-
-#endif

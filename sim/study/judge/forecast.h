@@ -20,8 +20,7 @@
  *             the run (results/loss_law.h). A case that needs more than ten times as many ends there, without the loss.
  *   rent      each case of the days meets each case of prices, which are lognormal, within cost.price_spread in eight
  *             of ten cases, and independent of the days */
-#ifndef TSIM_STUDY_FORECAST_H
-#define TSIM_STUDY_FORECAST_H
+#pragma once
 
 #include "results/loss_law.h"
 #include "results/prediction.h"
@@ -47,5 +46,3 @@ struct tsim_percentiles tsim_until_the_loss(struct tsim_arena *arena, const stru
 /* Fills in the uncertainty's days, cost_usd, energy_kwh and because, if the run has a campaign and the step an
  * interval. */
 void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction);
-
-#endif

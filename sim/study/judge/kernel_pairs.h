@@ -4,8 +4,7 @@
  * Their order does: if a step of the profile has as many kernels of a class as the predicted step has operators of it,
  * the i-th kernel that began is taken for the i-th operator. A class with another number (fused, or split, differently
  * from the prediction) has no pairs. */
-#ifndef TSIM_STUDY_KERNEL_PAIRS_H
-#define TSIM_STUDY_KERNEL_PAIRS_H
+#pragma once
 
 #include "step/program.h"
 #include "study/judge/profile.h"
@@ -33,5 +32,3 @@ struct tsim_kernel_pairs {
 void tsim_kernel_pairs_find(struct tsim_arena *arena, const struct tsim_profile *profile,
                             struct tsim_operator_sequence *sequence, int32_t stage_group,
                             struct tsim_kernel_pairs *pairs);
-
-#endif

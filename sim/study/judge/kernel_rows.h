@@ -18,8 +18,7 @@
  *   clock_mhz, power_w    means while it ran
  *
  * Or it has shares of a peak (kernel_shares.h). */
-#ifndef TSIM_STUDY_KERNEL_ROWS_H
-#define TSIM_STUDY_KERNEL_ROWS_H
+#pragma once
 
 #include "model/operators.h"
 
@@ -47,5 +46,3 @@ struct tsim_kernel_rows {
  * is no row) or TSIM_ERR_REFERENCE (no such accelerator) on failure. */
 enum tsim_status tsim_kernel_rows_read(struct tsim_arena *arena, const char *file, const char *accelerator,
                                        struct tsim_kernel_rows *rows, struct tsim_diags *diags);
-
-#endif

@@ -10,8 +10,7 @@
  *   sdp_fwd, sdp_bwd   batch, seq_len, head_num, qk_head_dim, v_head_dim: causal attention, whose share counts all of
  *                      the square. 20, each after a pause. Operands that do not lie side by side (qkv_contiguous=False)
  *                      are passed over: they are measured within 5 % of the others Products are of bf16. */
-#ifndef TSIM_STUDY_KERNEL_SHARES_H
-#define TSIM_STUDY_KERNEL_SHARES_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -29,5 +28,3 @@ extern const char TSIM_KERNEL_SHARES_COLUMNS[];
  * right. */
 enum tsim_kernel_share tsim_kernel_share_line(struct tsim_arena *arena, const char *line, double flops_per_s,
                                               const char *accelerator, const char *attention_kernel, const char **text);
-
-#endif

@@ -1,7 +1,6 @@
 /* least_squares.h - positive values that make errors small: nonlinear least squares (GSL, trust region) in the
  * logarithms of the values, so that they stay positive. */
-#ifndef TSIM_STUDY_LEAST_SQUARES_H
-#define TSIM_STUDY_LEAST_SQUARES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ struct tsim_least_squares {
  * NULL, or why it does not converge, and then nothing is written. */
 const char *tsim_least_squares_fit(const struct tsim_least_squares *problem, double *values, double *low_95,
                                    double *high_95);
-
-#endif

@@ -2,8 +2,7 @@
  * put a word before each line) or its JSON (-J). The time out of place of each size counts. The collective is known by
  * the program's name in the file (newer versions print it) or by the file's name, the number of ranks and nodes by the
  * list of devices. */
-#ifndef TSIM_STUDY_NCCL_TESTS_H
-#define TSIM_STUDY_NCCL_TESTS_H
+#pragma once
 
 #include "cost/collective.h"
 
@@ -35,5 +34,3 @@ struct tsim_nccl_hints {
 enum tsim_status tsim_nccl_tests_read(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                       const struct tsim_nccl_hints *hints, struct tsim_nccl_run *run,
                                       struct tsim_diags *diags);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Kernels are sorted into classes by their names (cuBLAS, CUTLASS, cuDNN, FlashAttention, Triton, PyTorch, Apex,
  * Transformer Engine, NCCL), and operators of a scenario by what they are. Several steps give the mean of one. */
-#ifndef TSIM_STUDY_PROFILE_H
-#define TSIM_STUDY_PROFILE_H
+#pragma once
 
 #include "run/result.h"
 
@@ -116,5 +115,3 @@ void tsim_profile_compare(const struct tsim_result *result, struct tsim_profile_
 /* Returns the class of an operator, "attention core (backward)" for example, or of another task that computes this
  * much. */
 enum tsim_kernel_class tsim_operator_class(const char *name, bool is_on_compute_stream, double flops);
-
-#endif

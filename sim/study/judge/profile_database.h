@@ -3,8 +3,7 @@
  * StringIds; NVTX ranges whose text begins with ProfilerStep#, step or iteration are steps), rocprofv3's default format
  * rocpd (rocpd_kernel_dispatch_ID, rocpd_info_kernel_symbol_ID, rocpd_memory_copy_ID), or that of AMD's rocmProfileData
  * (rocpd_op, rocpd_string). */
-#ifndef TSIM_STUDY_PROFILE_DATABASE_H
-#define TSIM_STUDY_PROFILE_DATABASE_H
+#pragma once
 
 #include "study/judge/profile.h"
 
@@ -15,5 +14,3 @@ bool tsim_profile_is_database(const char *file);
  * kernel. */
 enum tsim_status tsim_profile_read_database(struct tsim_arena *arena, const char *file, struct tsim_profile *profile,
                                             struct tsim_diags *diags);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Its batch is the critical one at the expected loss (McCandlish et al. 2018: beyond it tokens cost more than they save
  * steps), and at most the 8 M tokens that Llama 3 405B has after its first 252 M (section 3.4.1 there). */
-#ifndef TSIM_STUDY_PROPOSAL_H
-#define TSIM_STUDY_PROPOSAL_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/quantile.h"
@@ -32,5 +31,3 @@ double tsim_flops_to_loss(double loss);
 
 /* Returns a model as a scenario has it: "{name: llama-like-34b, kind: transformer, layers: 48, ...}". */
 const char *tsim_proposal_text(struct tsim_arena *arena, const struct tsim_proposal *proposal);
-
-#endif

@@ -4,8 +4,7 @@
  * hardware/calibration/residuals.csv holds the published runs as this program predicts them. blind-residuals.csv holds
  * runs that were predicted before anybody had compared them with their measurements (tools/blind.py), with the
  * prediction of that time. */
-#ifndef TSIM_STUDY_RESIDUALS_H
-#define TSIM_STUDY_RESIDUALS_H
+#pragma once
 
 #include "study/judge/validate.h"
 
@@ -56,5 +55,3 @@ struct tsim_ratios {
 };
 /* Writes rows with results as tsim_residuals_read reads them. */
 void tsim_residuals_write(FILE *out, const struct tsim_residuals *residuals, const struct tsim_ratios *intervals);
-
-#endif

@@ -1,7 +1,6 @@
 /* scoreboard.h - how far off the predictions of many measured runs are, together and grouped by what they have in
  * common. */
-#ifndef TSIM_STUDY_SCOREBOARD_H
-#define TSIM_STUDY_SCOREBOARD_H
+#pragma once
 
 #include "study/judge/validate.h"
 
@@ -26,5 +25,3 @@ void tsim_scoreboard_of(struct tsim_arena *arena, const struct tsim_validation *
 
 /* Returns "speed", "source", "accelerator" or "memory". */
 const char *tsim_score_by_name(enum tsim_score_by by);
-
-#endif

@@ -4,8 +4,7 @@
  * hardware/calibration/intervals.csv holds the sizes of the error's parts and the ends of the 90 % (coverage.h; `make
  * residuals` writes it). An interval always includes the prediction itself and 2 % to each side, because measured runs
  * of one plan differ by as much. */
-#ifndef TSIM_STUDY_UNCERTAINTY_H
-#define TSIM_STUDY_UNCERTAINTY_H
+#pragma once
 
 #include "results/prediction.h"
 #include "study/judge/error_model.h"
@@ -58,5 +57,3 @@ const char *tsim_uncertainty_reasons(struct tsim_arena *arena, const struct tsim
 /* Reads the evidence and sets the uncertainty. */
 enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_prediction *prediction,
                                       struct tsim_diags *diags);
-
-#endif

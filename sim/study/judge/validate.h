@@ -1,8 +1,7 @@
 /* validate.h - predictions beside measurements. Every file with a `measured:` section is simulated, and every metric in
  * it is a row. All rows together are scored, except doubtful ones (`measured.doubtful`), which are scored apart. Files
  * are independent and may run on several threads; the result does not depend on their number. */
-#ifndef TSIM_STUDY_VALIDATE_H
-#define TSIM_STUDY_VALIDATE_H
+#pragma once
 
 #include "run/result.h"
 
@@ -55,5 +54,3 @@ const char *tsim_case_status_name(enum tsim_case_status status);
 
 /* Computes a score. It leaves the magnitudes of the errors in their place, ascending. */
 void tsim_score_errors(double *errors_frac, size_t n, struct tsim_score *score);
-
-#endif

@@ -1,6 +1,5 @@
 /* advice.h - changes that would make this run faster. Each candidate is simulated, none is guessed. */
-#ifndef TSIM_STUDY_ADVICE_H
-#define TSIM_STUDY_ADVICE_H
+#pragma once
 
 #include "results/prediction.h"
 
@@ -22,5 +21,3 @@ struct tsim_improvement {
  * the numbers that are computed with (precisions), the input and the machine. Returns false if none gains 1 %. */
 bool tsim_advise_switch(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                         const struct tsim_result *result, struct tsim_improvement *improvement);
-
-#endif

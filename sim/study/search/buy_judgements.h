@@ -1,7 +1,6 @@
 /* buy_judgements.h - what `tsim buy` assumes if no measurement decides, each figure with its reason. docs/buy.md
  * tells its reader the same figures. */
-#ifndef TSIM_STUDY_BUY_JUDGEMENTS_H
-#define TSIM_STUDY_BUY_JUDGEMENTS_H
+#pragma once
 
 /* ---- chances ---- */
 
@@ -52,5 +51,3 @@
 
 /* A run may take this long if only a budget is set: about as long as published runs of large models took. */
 #define TSIM_DAYS_WITHOUT_DATE 60.0
-
-#endif

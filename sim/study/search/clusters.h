@@ -1,8 +1,7 @@
 /* clusters.h - clusters of the catalogue as the candidates of a search. A candidate is a node that the job can run on
  * and that has a price, unless its products cost far more than on other machines (buy_judgements.h). Its NICs are on
  * the fabric that they fill. There are as many nodes as a run needs that is to end after so many days. */
-#ifndef TSIM_STUDY_CLUSTERS_H
-#define TSIM_STUDY_CLUSTERS_H
+#pragma once
 
 #include "config/scenario.h"
 #include "study/search/space.h"
@@ -57,5 +56,3 @@ struct tsim_cluster_size {
  * 2, 4. */
 enum tsim_status tsim_clusters_space(struct tsim_arena *arena, const struct tsim_cluster_size *sizes, size_t n,
                                      struct tsim_space *space, struct tsim_diags *diags);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * A figure alone holds when it is not 0. `status` and `bottleneck` compare (== and !=) with words: status == ok,
  * bottleneck != communication. A comparison with a figure that the point does not have is false. */
-#ifndef TSIM_STUDY_FILTER_H
-#define TSIM_STUDY_FILTER_H
+#pragma once
 
 #include "config/text/value.h"
 #include "results/store_points.h"
@@ -24,5 +23,3 @@ enum tsim_status tsim_filter_read(struct tsim_arena *arena, const struct tsim_va
                                   const struct tsim_filter **filter, struct tsim_diags *diags);
 
 bool tsim_filter_holds(const struct tsim_filter *filter, const struct tsim_point *point); /* NULL always holds */
-
-#endif

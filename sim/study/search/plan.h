@@ -18,8 +18,7 @@
  *
  * Objectives and limits without a known bound (mean power) prune nothing. Then all plans except refinements are
  * simulated, and the result says so. */
-#ifndef TSIM_STUDY_PLAN_H
-#define TSIM_STUDY_PLAN_H
+#pragma once
 
 #include "study/search/plan_space.h"
 #include "study/search/ranking.h"
@@ -137,5 +136,3 @@ enum tsim_status tsim_plan_play(struct tsim_arena *arena, const struct tsim_evid
 enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_search *search,
                                tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
                                struct tsim_diags *diags);
-
-#endif

@@ -25,8 +25,7 @@
  * Only those are in the space that the software can run (its `supports`), unless any software is asked for. data is
  * what is left. Plans that are the same one (sequence with tensor 1, zero without replicas, any schedule without a
  * pipeline) are in it once. The batch, precisions and the optimizer, with which a run learns, stay the job's. */
-#ifndef TSIM_STUDY_PLAN_SPACE_H
-#define TSIM_STUDY_PLAN_SPACE_H
+#pragma once
 
 #include "config/plan_choice.h"
 #include "study/search/space.h"
@@ -105,5 +104,3 @@ void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int6
  * because a scenario may set it, and layers_per_stage if it is a list; it leaves out what is as the scenario has it. */
 const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
                                const struct tsim_plan_choice *choice);
-
-#endif

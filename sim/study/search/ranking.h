@@ -1,8 +1,7 @@
 /* ranking.h - the best points of a study: by an objective, among those that are feasible (status ok) and within the
  * limits. They come from a scenario's `sweep: {objective: tokens_per_s, limits: {days: 60, cost: 20 M USD}}`. A limit
  * is the most of a figure of which less is better, and the least of a figure of which more is better. */
-#ifndef TSIM_STUDY_RANKING_H
-#define TSIM_STUDY_RANKING_H
+#pragma once
 
 #include "config/text/value.h"
 #include "results/store_points.h"
@@ -43,5 +42,3 @@ struct tsim_best {
     size_t n;
 };
 void tsim_best_offer(struct tsim_best *best, const struct tsim_ranking *ranking, const struct tsim_point *point);
-
-#endif

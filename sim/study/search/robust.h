@@ -3,8 +3,7 @@
  * for the cost, so is each side's rent. An input of a part that both sides have (the same accelerator with the same
  * peak, the same node's links, fabric, software) is off for both or for neither, so both are changed. Time and rent per
  * token are compared. */
-#ifndef TSIM_STUDY_ROBUST_H
-#define TSIM_STUDY_ROBUST_H
+#pragma once
 
 #include "results/prediction.h"
 #include "study/curves/sensitivity.h"
@@ -33,5 +32,3 @@ struct tsim_robust {
  * only as tsim_train_run does. */
 enum tsim_status tsim_robust_run(struct tsim_arena *arena, const struct tsim_prediction *a,
                                  const struct tsim_prediction *b, struct tsim_robust *robust, struct tsim_diags *diags);
-
-#endif

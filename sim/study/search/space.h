@@ -8,8 +8,7 @@
  *
  * Points are numbered from 0, and the first axis changes slowest. Values are texts as a --set takes them, so that every
  * key of a scenario can be an axis. */
-#ifndef TSIM_STUDY_SPACE_H
-#define TSIM_STUDY_SPACE_H
+#pragma once
 
 #include "config/scenario.h"
 #include "config/text/value.h"
@@ -90,5 +89,3 @@ const char *tsim_space_set_json(struct tsim_arena *arena, const struct tsim_spac
  * one; all others are strings. */
 const char *tsim_value_json(struct tsim_arena *arena, const struct tsim_value *value);
 const char *tsim_text_json(struct tsim_arena *arena, const char *text); /* returns it in quotes */
-
-#endif

@@ -1,8 +1,7 @@
 /* starter.h - makes a first scenario from five answers, for somebody who has none: valid, commented, with the fastest
  * plan that fits (study/search/plan.h). Keys for which nobody was asked have usual values, each with a comment that
  * says why. */
-#ifndef TSIM_STUDY_STARTER_H
-#define TSIM_STUDY_STARTER_H
+#pragma once
 
 #include "config/scenario.h"
 
@@ -19,5 +18,3 @@ struct tsim_starter {
  * `n_threads` threads search for the plan. */
 enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_starter *starter, int32_t n_threads,
                                     const char **yaml, struct tsim_diags *diags);
-
-#endif
