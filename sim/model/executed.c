@@ -17,6 +17,20 @@ static double flops_of(const struct tsim_op_list *list) {
     return flops;
 }
 
+/* Returns the share of the layers of a part that is executed again if layers are. */
+static double again_frac(const struct tsim_scenario *sc, enum tsim_part part) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    int64_t most = sc->training.recompute_layers, first = 0;
+    double again = 0;
+    if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS)
+        return 1;
+    for (int64_t i = 0; i < tsim_n_model_parts(p); first += p->layers_per_chunk[i++]) {
+        int64_t n = p->layers_per_chunk[i];
+        again += tsim_model_layers(sc->model, first, first + (most < n ? most : n)).times[part];
+    }
+    return again / tsim_model_parts(sc->model).times[part];
+}
+
 /* Counts a part of the model; if its variants differ, it counts all of them in turn. */
 static struct executed executed_of(const struct tsim_scenario *sc, enum tsim_part part) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
@@ -40,7 +54,7 @@ static struct executed executed_of(const struct tsim_scenario *sc, enum tsim_par
             tsim_operators_again(&balanced, part, at, &list);
         executed.again += runs_again ? flops_of(&list) : 0;
     }
-    executed.again *= tsim_recomputed_frac(sc);
+    executed.again *= again_frac(sc, part);
     return executed;
 }
 

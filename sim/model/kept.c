@@ -37,12 +37,6 @@ static double checkpoint_bytes(const struct tsim_scenario *sc, enum tsim_part pa
     return z.ts * z.h * z.element_bytes;
 }
 
-/* Returns the mean of layers that are recomputed and of those that are not. */
-static double mean_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
-    double again = tsim_recomputed_frac(sc);
-    return again * checkpoint_bytes(sc, part) + (1 - again) * tsim_layer_whole_activation_bytes(sc, part);
-}
-
 double tsim_layer_activation_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     switch (sc->training.recompute) {
     case TSIM_RECOMPUTE_NONE:
@@ -50,12 +44,11 @@ double tsim_layer_activation_bytes(const struct tsim_scenario *sc, enum tsim_par
     case TSIM_RECOMPUTE_SELECTIVE:
         return kept_bytes(sc, part, tsim_recompute_parts(sc));
     case TSIM_RECOMPUTE_FULL:
+    case TSIM_RECOMPUTE_LAYERS:
         return checkpoint_bytes(sc, part);
     case TSIM_RECOMPUTE_SQRT:
     case TSIM_RECOMPUTE_EVERY:
         return checkpoint_bytes(sc, part) / (double)sc->training.recompute_every;
-    case TSIM_RECOMPUTE_LAYERS:
-        return mean_bytes(sc, part);
     }
     TSIM_BUG("recompute %d", (int)sc->training.recompute);
 }
@@ -63,10 +56,7 @@ double tsim_layer_activation_bytes(const struct tsim_scenario *sc, enum tsim_par
 void tsim_layer_activations(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_kept *kept) {
     kept->n = 0;
     if (sc->training.recompute >= TSIM_RECOMPUTE_FULL)
-        tsim_keep(kept,
-                  sc->training.recompute == TSIM_RECOMPUTE_LAYERS ? "mean of layers, recomputed and not"
-                                                                  : "input of the layer, or of each so many",
-                  tsim_layer_activation_bytes(sc, part));
+        tsim_keep(kept, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, part));
     else
         tsim_layer_keep(sc, part, tsim_recompute_parts(sc), kept);
 }

@@ -58,29 +58,16 @@ static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const str
                         TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, part)));
 }
 
-/* Returns the layers of a chunk that {layers: N} recomputes. */
-static struct tsim_parts first_recomputed(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS)
-        return (struct tsim_parts){.times = {0}};
-    int64_t from = tsim_chunk_first_layer(sc, stage, chunk), n = tsim_chunk_layers(sc, stage, chunk),
-            most = sc->training.recompute_layers;
-    return tsim_model_layers(sc->model, from, from + (most < n ? most : n));
-}
-
-/* Adds what a chunk's layers of one kind keep. With {layers: N} its first N layers keep their inputs alone. */
+/* Adds what n of a chunk's layers of one kind keep. With {layers: N} its first N layers keep their inputs alone, and
+ * n_whole others all. */
 static void add_layers(struct tsim_part_list *kept, const struct tsim_scenario *sc, enum tsim_part part, double n,
-                       double n_first) {
-    if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS) {
-        tsim_part_add(kept, kept_by_layers(kept->recorder, sc, part, n));
-        return;
-    }
-    struct tsim_scenario one = *sc;
-    one.training.recompute = TSIM_RECOMPUTE_FULL;
-    if (n_first > 0)
-        tsim_part_add(kept, kept_by_layers(kept->recorder, &one, part, n_first));
-    one.training.recompute = TSIM_RECOMPUTE_NONE;
-    if (n > n_first)
-        tsim_part_add(kept, kept_by_layers(kept->recorder, &one, part, n - n_first));
+                       double n_whole) {
+    struct tsim_scenario whole = *sc;
+    if (n > n_whole)
+        tsim_part_add(kept, kept_by_layers(kept->recorder, sc, part, n - n_whole));
+    whole.training.recompute = TSIM_RECOMPUTE_NONE;
+    if (n_whole > 0)
+        tsim_part_add(kept, kept_by_layers(kept->recorder, &whole, part, n_whole));
 }
 
 /* Returns the tokens of all stacks that this rank's norms and residuals see. */
@@ -103,10 +90,10 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
     struct tsim_part_list kept = {.recorder = r};
-    struct tsim_parts first_layers = first_recomputed(sc, stage, chunk);
+    struct tsim_parts whole = tsim_kept_layers(sc, &there, tsim_chunk_first_layer(sc, stage, chunk));
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (there.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
-            add_layers(&kept, own, (enum tsim_part)part, there.times[part], first_layers.times[part]);
+            add_layers(&kept, own, (enum tsim_part)part, there.times[part], whole.times[part]);
     if (there.times[TSIM_PART_EMBEDDING] > 0)
         tsim_part_add(&kept, tensor(r, "embedding: mask of dropout", tokens * k->h * k->mask_bytes));
     if (there.times[TSIM_PART_DECODER_LAYER] > 0)
@@ -583,7 +570,10 @@ static struct tsim_amount offload_activations(struct tsim_term_recorder *r, cons
     terms->activations =
         tsim_sum(r, "memory.activations_bytes", "bytes kept by passes in flight, less the host's share", TSIM_BYTES,
                  TSIM_PARTS(terms->activations, tsim_inverse(terms->host)));
-    double layer = share * tsim_largest_layer(sc, stage, tsim_layer_activation_bytes);
+    double layer =
+        share * tsim_largest_layer(sc, stage,
+                                   sc->training.recompute == TSIM_RECOMPUTE_LAYERS ? tsim_layer_whole_activation_bytes
+                                                                                   : tsim_layer_activation_bytes);
     return tsim_smallest(r, "activations on their way to the host", "two layers' at most", TSIM_BYTES,
                          TSIM_PARTS(tensor(r, "of two layers", 2 * layer), terms->host));
 }

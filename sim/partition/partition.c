@@ -186,6 +186,15 @@ const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *sc, int3
     return &part->scenario;
 }
 
+struct tsim_parts tsim_kept_layers(const struct tsim_scenario *sc, const struct tsim_parts *parts, int64_t first) {
+    int64_t n = 0, again = sc->training.recompute_layers;
+    if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS)
+        return (struct tsim_parts){.times = {0}};
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        n += tsim_layer_kind((enum tsim_part)part)->is_end ? 0 : (int64_t)parts->times[part];
+    return tsim_model_layers(sc->model, first + (again < n ? again : n), first + n);
+}
+
 double tsim_chunk_sum(const struct tsim_scenario *sc, int32_t stage, int32_t chunk, tsim_layer_fn of_layer) {
     struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
     struct tsim_stage_part of_stage;

@@ -38,6 +38,9 @@ double tsim_expert_shards(const struct tsim_scenario *scenario); /* the same for
  * through. */
 int64_t tsim_chunk_first_layer(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 struct tsim_parts tsim_chunk_parts(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+/* Returns those of a chunk's layers, `parts` from `first` on, that keep what they computed because {layers: N} executes
+ * only the first N again; none with another recomputation. */
+struct tsim_parts tsim_kept_layers(const struct tsim_scenario *scenario, const struct tsim_parts *parts, int64_t first);
 /* The first sums a layer's figure over the chunk's layers. The second returns the largest over the kinds of layer in
  * the model (in a layer list, over the stage's blocks, of whose mean it is). */
 typedef double (*tsim_layer_fn)(const struct tsim_scenario *scenario, enum tsim_part part);

@@ -37,7 +37,11 @@ enum tsim_pass_kind {
     TSIM_PASS_INPUT_GRADIENT, /* the part for which the previous stage waits */
     TSIM_PASS_WEIGHT_GRADIENT /* the other part, at any later time */
 };
-enum { TSIM_N_PASS_KINDS = TSIM_PASS_WEIGHT_GRADIENT + 1, TSIM_N_PASS_WAYS = 2 * TSIM_N_PASS_KINDS };
+enum {
+    TSIM_N_PASS_KINDS = TSIM_PASS_WEIGHT_GRADIENT + 1,
+    TSIM_N_PASS_WAYS = 2 * TSIM_N_PASS_KINDS,
+    TSIM_N_LAYER_WAYS = TSIM_N_PASS_WAYS + 4
+};
 
 /* DualPipe runs a forward and a backward pass as one: it waits for both inputs first, and both results leave at the
  * end. */
@@ -61,10 +65,21 @@ static inline int tsim_pass_way(enum tsim_pass_kind kind, bool is_alone) {
     return (int)kind + (is_alone ? TSIM_N_PASS_KINDS : 0);
 }
 static inline enum tsim_pass_kind tsim_kind_of_way(int way) {
-    return (enum tsim_pass_kind)(way % TSIM_N_PASS_KINDS);
+    return (enum tsim_pass_kind)(way < TSIM_N_PASS_WAYS ? way % TSIM_N_PASS_KINDS : TSIM_PASS_BACKWARD + way % 2);
 }
 static inline bool tsim_way_is_alone(int way) {
-    return way >= TSIM_N_PASS_KINDS;
+    return way < TSIM_N_PASS_WAYS ? way >= TSIM_N_PASS_KINDS : way >= TSIM_N_PASS_WAYS + 2;
+}
+/* A backward pass goes another way through layers that have kept all that it needs, while others are executed again
+ * (recompute: {layers: N}). Returns that way; a forward pass and a weight gradient go one way through both. */
+static inline int tsim_kept_way(int way) {
+    enum tsim_pass_kind kind = tsim_kind_of_way(way);
+    return kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT
+               ? TSIM_N_PASS_WAYS + 2 * tsim_way_is_alone(way) + (kind == TSIM_PASS_INPUT_GRADIENT)
+               : way;
+}
+static inline bool tsim_way_keeps(int way) {
+    return way >= TSIM_N_PASS_WAYS;
 }
 static inline int tsim_item_way(struct tsim_pass_item item) {
     return tsim_pass_way(item.kind, item.is_alone);

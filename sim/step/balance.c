@@ -72,7 +72,7 @@ static double passes_s(const struct tsim_scenario *sc, const struct tsim_pass_co
         struct tsim_pass_cost cost;
         if (kind != TSIM_PASS_FORWARD && is_whole == splits)
             continue;
-        tsim_pass_sum(costs, kind, parts, first_layer, &cost);
+        tsim_pass_sum(costs, sc, kind, parts, first_layer, &cost);
         sum_s += cost.time_s;
     }
     return sum_s;

@@ -60,12 +60,12 @@ static void sum_chunk(const struct tsim_scenario *sc, const struct tsim_pass_cos
     struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
     *passes = (struct chunk_passes){0};
     int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
-    tsim_pass_sum(costs, TSIM_PASS_FORWARD, &parts, first, &passes->forward);
+    tsim_pass_sum(costs, sc, TSIM_PASS_FORWARD, &parts, first, &passes->forward);
     if (sc->is_forward_only)
         return;
-    tsim_pass_sum(costs, splits ? TSIM_PASS_INPUT_GRADIENT : TSIM_PASS_BACKWARD, &parts, first, &passes->backward);
+    tsim_pass_sum(costs, sc, splits ? TSIM_PASS_INPUT_GRADIENT : TSIM_PASS_BACKWARD, &parts, first, &passes->backward);
     if (splits)
-        tsim_pass_sum(costs, TSIM_PASS_WEIGHT_GRADIENT, &parts, first, &passes->weight);
+        tsim_pass_sum(costs, sc, TSIM_PASS_WEIGHT_GRADIENT, &parts, first, &passes->weight);
 }
 
 double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs) {
@@ -103,8 +103,9 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
         }
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (size_t i = 0; times[part] > 0 && i < n_ways; i++) {
-            enum tsim_pass_kind kind = is_split(&shape) ? SPLIT[i] : WHOLE[i];
-            const struct tsim_pass_cost *pass = tsim_part_cost(&costs->parts[part], (int)kind);
+            int way = (int)(is_split(&shape) ? SPLIT[i] : WHOLE[i]);
+            bool may_keep = sc->training.recompute == TSIM_RECOMPUTE_LAYERS; /* how many do depends on the split */
+            const struct tsim_pass_cost *pass = &costs->parts[part].ways[may_keep ? tsim_kept_way(way) : way];
             played_s += times[part] * (pass->time_s - pass->host_excess_s);
             host_s += times[part] * pass->host_s;
             less_s += times[part] * beside_s(sc, pass);

@@ -6,10 +6,13 @@ void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_sce
                           int way, double passes) {
     struct tsim_stage_part own;
     const struct tsim_model *own_model = tsim_stage_part(sc, stage, &own)->model;
-    struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
-    for (int part = 0; part < TSIM_N_PARTS; part++)
-        counts->times[way][part] +=
-            passes * parts.times[part] / (double)tsim_part_variants(own_model, (enum tsim_part)part);
+    struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk),
+                      kept = tsim_kept_layers(sc, &parts, tsim_chunk_first_layer(sc, stage, chunk));
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        double each = passes / (double)tsim_part_variants(own_model, (enum tsim_part)part);
+        counts->times[way][part] += each * (parts.times[part] - kept.times[part]);
+        counts->times[tsim_kept_way(way)][part] += each * kept.times[part];
+    }
 }
 
 struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *sc, int32_t stage) {

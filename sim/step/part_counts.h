@@ -6,7 +6,7 @@
 
 /* The number of times that the parts run in the passes of one direction. */
 struct tsim_part_counts {
-    double times[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
+    double times[TSIM_N_LAYER_WAYS][TSIM_N_PARTS];
 };
 void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *scenario, int32_t stage,
                           int32_t chunk, int way, double passes);

@@ -186,7 +186,7 @@ static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
 static bool has_beside(const struct tsim_stage_group *group, int axis) {
     const struct tsim_pass_programs *programs = group->stage_plan->programs;
     bool has = false;
-    for (int i = 0; programs && i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++)
+    for (int i = 0; programs && i < TSIM_N_LAYER_WAYS * TSIM_N_PARTS; i++)
         has |= programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS].n_beside[axis] > 0;
     return has;
 }
@@ -314,6 +314,11 @@ static void tell_pass(const struct step_run *run, const struct tsim_stage_group 
     task->nic_bytes = cost.nic_bytes;
     struct tsim_segment_layers layers = tsim_stage_group_segment_layers(group, item, task->segment);
     task->model_parts = tsim_model_layers(run->plan->scenario->model, layers.from, layers.to);
+    const struct tsim_chunk_plan *chunk = &group->stage_plan->chunks[task->item->chunk];
+    int64_t kept_from = chunk->first_layer + chunk->n_again;
+    if (kept_from < layers.to)
+        task->kept_parts =
+            tsim_model_layers(run->plan->scenario->model, kept_from > layers.from ? kept_from : layers.from, layers.to);
     bool has_ends = tsim_model_has_ends(run->plan->scenario->model);
     task->model_parts.times[TSIM_PART_EMBEDDING] = has_ends && layers.has_embedding;
     task->model_parts.times[TSIM_PART_HEAD] = has_ends && layers.has_head;

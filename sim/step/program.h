@@ -200,7 +200,8 @@ struct tsim_step_task {
     double flops, matrix_busy_s, memory_busy_s, scale_up_bytes, nic_bytes;
     int32_t to_stage_group;        /* of a message; else -1 */
     int64_t message;               /* number of the message that it sends, or for which the pass has waited; -1: none */
-    struct tsim_parts model_parts; /* the parts that a pass goes through */
+    struct tsim_parts model_parts; /* the parts that a pass goes through, */
+    struct tsim_parts kept_parts;  /* and those of them that it does not execute again while it does others */
     /* Gathers and reductions: the part of one group; message by message: all parts. */
     const struct tsim_collective_part *parts;
     int32_t n_parts;

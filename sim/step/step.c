@@ -13,6 +13,7 @@
 #include "step/bound.h"
 #include "step/fit_changes.h"
 #include "step/input/step_input.h"
+#include "step/part_counts.h"
 #include "step/step_terms.h"
 #include "step/step_variation.h"
 
@@ -238,21 +239,20 @@ static struct tsim_operator_row *next_row(struct operator_rows *out) {
 static void add_operator_row(void *context, const struct tsim_pass_operator *op) {
     struct operator_rows *out = context;
     bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
-    double count = out->count * op->times;
-    *next_row(out) =
-        (struct tsim_operator_row){.name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
-                                   .stream = !is_collective                      ? "compute"
-                                             : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
-                                             : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
-                                             : op->op->axis == TSIM_AXIS_DATA    ? "data"
-                                                                                 : "tensor",
-                                   .count = count,
-                                   .time_s = out->count * op->time_s,
-                                   .flops = count * op->op->flops,
-                                   .vector_flops = count * tsim_op_vector_flops(out->model, op->op, out->is_backward),
-                                   .bytes = count * (is_collective ? op->op->collective_bytes : op->op->bytes),
-                                   .bound = op->bound,
-                                   .is_recompute = strcmp(op->phase, "recompute") == 0};
+    *next_row(out) = (struct tsim_operator_row){
+        .name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
+        .stream = !is_collective                      ? "compute"
+                  : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
+                  : op->op->axis == TSIM_AXIS_EXPERT  ? "expert"
+                  : op->op->axis == TSIM_AXIS_DATA    ? "data"
+                                                      : "tensor",
+        .count = out->count,
+        .time_s = out->count * op->time_s,
+        .flops = out->count * op->op->flops,
+        .vector_flops = out->count * tsim_op_vector_flops(out->model, op->op, out->is_backward),
+        .bytes = out->count * (is_collective ? op->op->collective_bytes : op->op->bytes),
+        .bound = op->bound,
+        .is_recompute = strcmp(op->phase, "recompute") == 0};
 }
 
 static void add_row(struct operator_rows *out, const char *name, const char *stream, double count, double time_s,
@@ -270,19 +270,17 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
     struct tsim_stage_part own;
     const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    double counts[TSIM_N_PARTS] = {0}, microbatches = tsim_schedule_chunk_microbatches(&shape);
-    for (int32_t c = 0; c < shape.chunks; c++) {
-        struct tsim_parts parts = tsim_chunk_parts(sc, stage, c);
-        for (int part = 0; part < TSIM_N_PARTS; part++)
-            counts[part] +=
-                microbatches * parts.times[part] / (double)tsim_part_variants(of_stage->model, (enum tsim_part)part);
-    }
+    const int ways[] = {TSIM_PASS_FORWARD, TSIM_PASS_BACKWARD, tsim_kept_way(TSIM_PASS_BACKWARD)};
+    struct tsim_part_counts counts = {0};
+    for (int32_t c = 0; c < shape.chunks; c++)
+        for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
+            tsim_part_counts_add(&counts, sc, stage, c, kind, tsim_schedule_chunk_microbatches(&shape));
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {
-            out.count = counts[part];
-            out.is_backward = backward;
-            tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part,
-                            backward ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD, add_operator_row, &out);
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            out.count = counts.times[ways[i]][part];
+            out.is_backward = ways[i] != TSIM_PASS_FORWARD;
+            if (out.count > 0)
+                tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part, ways[i], add_operator_row, &out);
         }
     add_row(&out, "optimizer", "compute", 1, critical->terms.optimizer_s, TSIM_BOUND_MEMORY);
     add_row(&out, "data: gathers and reductions", "data", 1, critical->data_busy_s, TSIM_BOUND_COMMUNICATION);

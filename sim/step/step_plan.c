@@ -419,15 +419,16 @@ static void plan_copies(const struct tsim_scenario *sc, double offloaded_bytes, 
     copied_bytes[TSIM_COPY_OUT] += is_forward ? 0 : parameters * tsim_gradient_bytes(sc);
 }
 
-static void plan_direction(const struct tsim_pass_costs *costs, struct tsim_chunk_plan *chunk, int number) {
+static void plan_direction(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
+                           struct tsim_chunk_plan *chunk, int number) {
     struct tsim_direction_plan *way = &chunk->ways[number];
-    double accelerator_s = 0;
-    tsim_pass_sum(costs, number, &chunk->parts, chunk->first_layer, &way->whole);
-    for (int part = 0; part < TSIM_N_PARTS; part++)
-        accelerator_s += chunk->parts.times[part] * tsim_part_cost(&costs->parts[part], number)->time_s;
-    double scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
-    for (int part = 0; part < TSIM_N_PARTS; part++)
-        way->frac[part] = tsim_part_cost(&costs->parts[part], number)->time_s * scale;
+    tsim_pass_sum(costs, plan->scenario, number, &chunk->parts, chunk->first_layer, &way->whole);
+    double accelerator_s = way->whole.time_s - way->whole.host_excess_s,
+           scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        way->frac[part] = costs->parts[part].ways[number].time_s * scale;
+        way->kept_frac[part] = costs->parts[part].ways[tsim_kept_way(number)].time_s * scale;
+    }
 }
 
 /* Returns the number of buckets. Megatron-Core cuts only the part whose reduction nothing else can hide, the model's
@@ -496,6 +497,9 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     chunk->has_embedding = tsim_chunk_has_embedding(sc, stage, index);
     chunk->has_head = tsim_chunk_has_head(sc, stage, index);
     chunk->n_layers = (int32_t)tsim_chunk_layers(sc, stage, index);
+    chunk->n_again = chunk->n_layers;
+    if (sc->training.recompute == TSIM_RECOMPUTE_LAYERS && sc->training.recompute_layers < chunk->n_layers)
+        chunk->n_again = (int32_t)sc->training.recompute_layers;
     chunk->first_layer = tsim_chunk_first_layer(sc, stage, index);
     chunk->parts = tsim_chunk_parts(sc, stage, index);
     chunk->parameters = tsim_chunk_parameters(sc, stage, index);
@@ -519,9 +523,9 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
         enum tsim_pass_kind kind = (enum tsim_pass_kind)k;
         if (kind > TSIM_PASS_BACKWARD && !tsim_schedule_splits_backward(plan->schedule.schedule))
             continue;
-        plan_direction(costs, chunk, (int)kind);
+        plan_direction(plan, costs, chunk, (int)kind);
         if (plan->schedule.hides_exchanges)
-            plan_direction(costs, chunk, tsim_pass_way(kind, true));
+            plan_direction(plan, costs, chunk, tsim_pass_way(kind, true));
         plan_copies(sc, offloaded_bytes, chunk->parameters, kind, chunk->ways[kind].copied_bytes);
     }
     int32_t buckets = n_buckets(plan, data, chunk);
@@ -690,6 +694,7 @@ static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_
 struct product_times {
     double s[2][TSIM_N_LAYER_PRODUCTS]; /* with and without what is executed again */
     enum tsim_layer_product at[2];
+    double again_frac; /* of the layers, which are all cut alike */
 };
 
 static void add_to_product(void *context, const struct tsim_pass_operator *row) {
@@ -697,7 +702,8 @@ static void add_to_product(void *context, const struct tsim_pass_operator *row) 
     bool again = strcmp(row->phase, "recompute") == 0;
     if (row->op->product != TSIM_NO_LAYER_PRODUCT)
         times->at[again] = row->op->product;
-    times->s[again][times->at[again]] += row->op->kind == TSIM_OP_COLLECTIVE ? row->exposed_s : row->time_s;
+    times->s[again][times->at[again]] +=
+        (again ? times->again_frac : 1) * (row->op->kind == TSIM_OP_COLLECTIVE ? row->exposed_s : row->time_s);
 }
 
 static void add_unit(struct tsim_layer_units *units, struct tsim_layer_unit unit) {
@@ -732,6 +738,7 @@ static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement 
     }
     struct product_times there = {.at = {TSIM_PRODUCT_QKV, TSIM_PRODUCT_QKV}};
     struct product_times back = {.at = {TSIM_PRODUCT_DOWN, is_whole ? TSIM_PRODUCT_QKV : TSIM_PRODUCT_OUT}};
+    back.again_frac = tsim_recomputed_frac(sc);
     tsim_pass_visit(sc, plan->cluster, placement, tsim_products_part(sc->model), TSIM_PASS_FORWARD, add_to_product,
                     &there);
     tsim_pass_visit(sc, plan->cluster, placement, tsim_products_part(sc->model), TSIM_PASS_BACKWARD, add_to_product,
@@ -805,7 +812,7 @@ static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_cost
     bool waits = false;
     for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++) {
         struct tsim_pass_cost whole;
-        tsim_pass_sum(costs, kind, &parts, 0, &whole);
+        tsim_pass_sum(costs, plan->scenario, kind, &parts, 0, &whole);
         waits |= whole.host_excess_s > 0.01 * whole.time_s;
     }
     return waits;
@@ -814,7 +821,7 @@ static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_cost
 static bool has_own_collectives(const struct tsim_pass_costs *costs) {
     bool has_own = false;
     for (int i = 0; i < TSIM_N_PARTS * TSIM_N_PASS_KINDS; i++) {
-        const struct tsim_pass_cost *cost = tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], i / TSIM_N_PARTS);
+        const struct tsim_pass_cost *cost = &costs->parts[i % TSIM_N_PARTS].ways[i / TSIM_N_PARTS];
         has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
     }
     return has_own;

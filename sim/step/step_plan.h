@@ -9,10 +9,11 @@
 
 enum tsim_copy_direction { TSIM_COPY_OUT, TSIM_COPY_IN, TSIM_N_COPY_DIRECTIONS }; /* to the host, from it */
 
-/* A direction is one kind of pass of one chunk: the whole pass, and the share of its time that each part takes once. */
+/* A direction is one kind of pass of one chunk: the whole pass, and the share of its time that each part takes
+ * once, executed again or not. */
 struct tsim_direction_plan {
     struct tsim_pass_cost whole;
-    double frac[TSIM_N_PARTS];
+    double frac[TSIM_N_PARTS], kept_frac[TSIM_N_PARTS];
     double copied_bytes[TSIM_N_COPY_DIRECTIONS]; /* that each rank copies beside the pass (copies.h) */
 };
 
@@ -44,10 +45,10 @@ struct tsim_layer_collectives {
 
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
-    int32_t alike; /* its kind of chunk, an index of stage_plan->alike */
-    int32_t n_layers;
-    struct tsim_parts parts; /* the parts that a pass goes through */
-    int64_t first_layer;     /* its number in the model */
+    int32_t alike;             /* its kind of chunk, an index of stage_plan->alike */
+    int32_t n_layers, n_again; /* n_again: the first so many are executed again, if any are */
+    struct tsim_parts parts;   /* the parts that a pass goes through */
+    int64_t first_layer;       /* its number in the model */
     /* Trained parameters of a tensor rank; expert_parameters is part of parameters. */
     double parameters, expert_parameters;
     double frozen_parameters;   /* beside adapters, without experts; 0: all parameters are trained */

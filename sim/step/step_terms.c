@@ -28,22 +28,9 @@ struct walk {
 
 /* ---- operators ---- */
 
-/* Returns the part of a time that is a layer's if some layers alone are recomputed. */
-static struct tsim_amount of_share(const struct walk *w, const struct tsim_pass_operator *op, struct tsim_amount time) {
-    if (!(op->times < 1))
-        return time;
-    return tsim_product(
-        w->r, op->op->name, "time x share of the layers that are recomputed", TSIM_TIME_S,
-        TSIM_PARTS(time, tsim_given(w->r, "share of the layers that are recomputed", op->times, TSIM_FRACTION,
-                                    "training.recompute.layers and parallelism.layers_per_stage")));
-}
-
 static struct tsim_amount exposed_time(const struct walk *w, const struct tsim_pass_operator *op) {
     struct tsim_amount alone = {.value = op->time_s,
                                 .term = tsim_pass_collective_term(w->r, w->scenario, w->cluster, w->placement, op->op)};
-    if (op->times < 1 && alone.term)
-        alone.value = alone.term->value;
-    alone = of_share(w, op, alone);
     if (op->exposed_s == op->time_s)
         return tsim_sum(w->r, op->op->name, "all of it: nothing runs beside it", TSIM_TIME_S, TSIM_PARTS(alone));
     return tsim_outcome(w->r, op->op->name,
@@ -55,14 +42,12 @@ static struct tsim_amount exposed_time(const struct walk *w, const struct tsim_p
 static struct tsim_amount kernel_time(const struct walk *w, const struct tsim_pass_operator *op) {
     struct tsim_kernel_cost cost;
     struct tsim_amount time = tsim_kernel_recorded(w->r, w->cluster->accelerator, w->scenario->software, op->op, &cost);
-    if (op->time_s == op->times * time.value)
-        return of_share(w, op, time);
-    return of_share(
-        w, op,
-        tsim_product(w->r, op->op->name, "time at the mean length x factor of the lengths", TSIM_TIME_S,
-                     TSIM_PARTS(time, tsim_given(w->r, "mean over all lengths, over that of the mean length",
-                                                 op->time_s / (op->times * time.value), TSIM_FRACTION,
-                                                 "training.lengths of the scenario (sim/config/lengths.h)"))));
+    if (op->time_s == time.value)
+        return time;
+    return tsim_product(w->r, op->op->name, "time at the mean length x factor of the lengths", TSIM_TIME_S,
+                        TSIM_PARTS(time, tsim_given(w->r, "mean over all lengths, over that of the mean length",
+                                                    op->time_s / time.value, TSIM_FRACTION,
+                                                    "training.lengths of the scenario (sim/config/lengths.h)")));
 }
 
 static void visit(void *context, const struct tsim_pass_operator *op) {
@@ -104,8 +89,9 @@ static void walk_part(struct walk *w, const struct tsim_scenario *of_stage, enum
                       double count) {
     static const char *const KINDS[TSIM_N_PASS_KINDS] = {"forward", "backward", "input gradient", "weight gradient"};
     enum tsim_pass_kind kind = tsim_kind_of_way(way);
-    const char *name = tsim_record_text(w->r, "%s, %s%s", tsim_layer_kind(part)->word, KINDS[kind],
-                                        tsim_way_is_alone(way) ? ", alone" : "");
+    const char *name =
+        tsim_record_text(w->r, "%s, %s%s%s", tsim_layer_kind(part)->word, KINDS[kind],
+                         tsim_way_keeps(way) ? ", not recomputed" : "", tsim_way_is_alone(way) ? ", alone" : "");
     const struct tsim_part_list none = {.recorder = w->r};
     w->once_compute = w->once_recompute = none;
     for (int axis = 0; axis < TSIM_N_AXES; axis++)
@@ -124,7 +110,7 @@ static void walk_stage(struct walk *w) {
     struct tsim_stage_part own;
     const struct tsim_scenario *of_stage = tsim_stage_part(w->scenario, w->account->stage, &own);
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
+        for (int way = 0; way < TSIM_N_LAYER_WAYS; way++)
             if (counts.times[way][part] > 0)
                 walk_part(w, of_stage, (enum tsim_part)part, way, counts.times[way][part]);
 }

@@ -78,7 +78,10 @@ void random_plan(struct random_source *random, struct example *e) {
         p->schedule = random_between(random, 0, 1) ? TSIM_SCHEDULE_GPIPE : TSIM_SCHEDULE_SEQUENTIAL;
     }
     e->scenario.training.global_batch_size = microbatches * data;
-    e->scenario.training.recompute = random_between(random, 0, 1) ? TSIM_RECOMPUTE_FULL : TSIM_RECOMPUTE_SELECTIVE;
+    static const enum tsim_recompute RECOMPUTES[] = {TSIM_RECOMPUTE_FULL, TSIM_RECOMPUTE_SELECTIVE,
+                                                     TSIM_RECOMPUTE_LAYERS};
+    e->scenario.training.recompute = RECOMPUTES[random_between(random, 0, 2)];
+    e->scenario.training.recompute_layers = random_between(random, 1, 3);
     e->model.tied_embeddings = random_between(random, 0, 1);
     e->software.dropout = random_between(random, 0, 1) ? 0.1 : 0;
     e->software.bucket_elements = random_between(random, 0, 1) ? 20000000 : 0;

@@ -117,10 +117,10 @@ static void draw_software(struct draft *d) {
 static void draw_transformer_training(struct draft *d) {
     if (d->has_sequence)
         fprintf(d->out, ", sequence_length: %d", 512 * power_of_two(d, 3));
-    fprintf(
-        d->out, ", recompute: %s, attention: %s",
-        PICK(d, "none", "none", "selective", "full", "{every: 2}", "sqrt", "[attention, norms]", "[activation, ffn]"),
-        PICK(d, "flash", "flash", "standard"));
+    fprintf(d->out, ", recompute: %s, attention: %s",
+            PICK(d, "none", "none", "selective", "full", "{every: 2}", "{layers: 2}", "sqrt", "[attention, norms]",
+                 "[activation, ffn]"),
+            PICK(d, "flash", "flash", "standard"));
     if (once_in(d, 12))
         fprintf(d->out, ", offload: {optimizer: %s, activations: %d %%}", PICK(d, "true", "false"),
                 random_between(d->source, 0, 100));

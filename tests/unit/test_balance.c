@@ -238,14 +238,48 @@ START_TEST(thousands_of_layers) {
     example.scenario.training.global_batch_size = 64;
     example_finish(&example);
     struct tsim_pass_costs costs = costs_of(&example.scenario);
-    double all_s = 0, layer_s = tsim_part_cost(&costs.parts[TSIM_PART_LAYER], TSIM_PASS_FORWARD)->time_s +
-                                tsim_part_cost(&costs.parts[TSIM_PART_LAYER], TSIM_PASS_BACKWARD)->time_s;
+    double all_s = 0, layer_s = costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].time_s +
+                                costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].time_s;
     for (int32_t k = 0; k < 16; k++)
         all_s += tsim_balance_stage_s(&example.scenario, &costs, k);
     double even_s = slowest_s(&example.scenario, &costs);
     ck_assert_double_gt(even_s, all_s / 16 + 10 * layer_s); /* by the head */
     p->balances = true;
     ck_assert_double_le(slowest_s(tsim_balance(&arena, &example.scenario, NULL), &costs), all_s / 16 + layer_s);
+}
+END_TEST
+
+/* {layers: 3} on stages of 5, 3 and 1 layers: a stage's passes take as long as those of 3, 3 and 1 layers that are
+ * executed again and of 2, 0 and 0 that are not. So does the recomputation of a step. */
+START_TEST(first_layers_are_executed_again) {
+    static const int64_t LAYERS[] = {5, 3, 1, 0}, AGAIN[] = {3, 3, 1, 0};
+    struct tsim_training_spec *t = &example.scenario.training;
+    example.model.layers = 9;
+    example.scenario.parallelism.pipeline = 4;
+    example.scenario.cluster.nodes = 4;
+    example_finish(&example);
+    example.scenario.parallelism.layers_per_chunk = LAYERS;
+    double full_s[4], none_s[4];
+    t->recompute = TSIM_RECOMPUTE_FULL;
+    struct tsim_pass_costs full = costs_of(&example.scenario);
+    t->recompute = TSIM_RECOMPUTE_NONE;
+    struct tsim_pass_costs none = costs_of(&example.scenario);
+    double again_s = full.parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].time_s -
+                     none.parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].time_s;
+    for (int32_t k = 0; k < 4; k++)
+        none_s[k] = tsim_balance_stage_s(&example.scenario, &none, k);
+    t->recompute = TSIM_RECOMPUTE_FULL;
+    for (int32_t k = 0; k < 4; k++)
+        full_s[k] = tsim_balance_stage_s(&example.scenario, &full, k);
+    t->recompute = TSIM_RECOMPUTE_LAYERS;
+    t->recompute_layers = 3;
+    struct tsim_pass_costs some = costs_of(&example.scenario);
+    ck_assert_double_gt(again_s, 0);
+    for (int32_t k = 0; k < 4; k++) {
+        double some_s = tsim_balance_stage_s(&example.scenario, &some, k);
+        ck_assert_double_eq_tol(full_s[k] - none_s[k], (double)LAYERS[k] * again_s, 1e-9 * full_s[0]);
+        ck_assert_double_eq_tol(some_s - none_s[k], (double)AGAIN[k] * again_s, 1e-9 * full_s[0]);
+    }
 }
 END_TEST
 
@@ -257,8 +291,8 @@ START_TEST(a_heavy_head_takes_the_place_of_layers) {
     example_finish(&example);
     example.scenario.parallelism.balances = true;
     struct tsim_pass_costs costs = costs_of(&example.scenario);
-    double layer_s = tsim_part_cost(&costs.parts[TSIM_PART_LAYER], TSIM_PASS_FORWARD)->time_s;
-    double head_s = tsim_part_cost(&costs.parts[TSIM_PART_HEAD], TSIM_PASS_FORWARD)->time_s;
+    double layer_s = costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].time_s;
+    double head_s = costs.parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].time_s;
     example.model.vocab = (int64_t)((double)example.model.vocab * 2 * layer_s / head_s);
     const struct tsim_scenario *balanced = tsim_balance(&arena, &example.scenario, NULL);
     const int64_t *layers = balanced->parallelism.layers_per_chunk;
@@ -333,6 +367,7 @@ static Suite *balance_suite(void) {
     tcase_add_test(tcase, thousands_of_layers);
     tcase_add_test(tcase, where_nothing_fits_the_fastest_is_taken);
     tcase_add_test(tcase, a_heavy_head_takes_the_place_of_layers);
+    tcase_add_test(tcase, first_layers_are_executed_again);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -24,7 +24,7 @@ static double forward_s(const struct tsim_scenario *sc) {
     struct tsim_pass_cost cost = {0};
     struct tsim_parts parts = tsim_model_parts(sc->model);
     tsim_pass_costs_build(&arena, sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
-    tsim_pass_sum(&costs, TSIM_PASS_FORWARD, &parts, 0, &cost);
+    tsim_pass_sum(&costs, sc, TSIM_PASS_FORWARD, &parts, 0, &cost);
     ck_assert_double_eq_tol(cost.host_excess_s, tsim_pass_launches(sc).each_s, 1e-9);
     return cost.time_s;
 }

@@ -108,7 +108,7 @@ END_TEST
 #define SM_FRAC 0.25
 
 static struct tsim_pass_operator kernel_row(const struct tsim_op *op, double time_s) {
-    return (struct tsim_pass_operator){.op = op, .phase = "forward", .times = 1, .time_s = time_s};
+    return (struct tsim_pass_operator){.op = op, .phase = "forward", .time_s = time_s};
 }
 
 /* Finds what the rows expose when they are played alone; cluster NULL: on an ideal network. */
@@ -139,7 +139,6 @@ START_TEST(all_reduce_beside_a_product) {
         double k = TIMES_S[i / 2][0], c = TIMES_S[i / 2][1], d = i % 2 ? 0.325 : 0.25, exposed_s[3];
         const struct tsim_pass_operator rows[] = {{.op = &SUM,
                                                    .phase = "forward",
-                                                   .times = 1,
                                                    .time_s = c,
                                                    .latency_s = 0.5,
                                                    .memory_s = i % 2 ? 0.1 * c : 0,
@@ -169,7 +168,7 @@ START_TEST(pipelined_in_chunks) {
     static const double COLLECTIVE_S[] = {1.5, 3, 6, 9};
     for (size_t i = 0; i < sizeof COLLECTIVE_S / sizeof COLLECTIVE_S[0]; i++) {
         double c = COLLECTIVE_S[i], exposed_s[2], expected_s = fmax(4, c + 1) - 4;
-        struct tsim_pass_operator collective = {.phase = "forward", .times = 1, .time_s = c, .partner = &PRODUCT};
+        struct tsim_pass_operator collective = {.phase = "forward", .time_s = c, .partner = &PRODUCT};
         collective.sm_frac = SM_FRAC;
         collective.op = &GATHER;
         const struct tsim_pass_operator gathers[] = {collective, kernel_row(&PRODUCT, 4)};
@@ -196,7 +195,7 @@ START_TEST(beside_a_whole_part) {
     for (size_t i = 0; i < sizeof TIMES_S / sizeof TIMES_S[0]; i++) {
         double c = 2 * TIMES_S[i], exposed_s[4];
         struct tsim_pass_operator exchange = {
-            .op = &EXCHANGE, .phase = "forward", .times = 1, .time_s = TIMES_S[i], .sm_frac = SM_FRAC};
+            .op = &EXCHANGE, .phase = "forward", .time_s = TIMES_S[i], .sm_frac = SM_FRAC};
         const struct tsim_pass_operator rows[] = {kernel_row(&PRODUCT, 2), exchange, kernel_row(&PRODUCT, 3), exchange};
         play(rows, 4, 1, NULL, exposed_s);
         ck_assert_double_eq_tol(exposed_s[1] + exposed_s[3], fmax(c, 5 + d * c) - 5, 1e-9);
@@ -219,8 +218,7 @@ START_TEST(two_communicators_share_the_link) {
                                           .axis = TSIM_AXIS_TENSOR,
                                           .overlap = TSIM_CONCURRENT_NEXT}};
     double exposed_s[3];
-    struct tsim_pass_operator rows[3] = {
-        {.op = &OPS[0], .times = 1}, {.op = &OPS[1], .times = 1, .partner = &PRODUCT}, {.op = &PRODUCT, .times = 1}};
+    struct tsim_pass_operator rows[3] = {{.op = &OPS[0]}, {.op = &OPS[1], .partner = &PRODUCT}, {.op = &PRODUCT}};
     example_init(&e);
     example_finish(&e);
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
@@ -245,10 +243,10 @@ START_TEST(joined_kernels) {
                                 NORM = {.name = "norm", .kind = TSIM_OP_ELEMENTWISE, .flops = 1},
                                 SUM = {.name = "sum", .kind = TSIM_OP_COLLECTIVE, .axis = TSIM_AXIS_TENSOR};
     const struct tsim_pass_operator rows[] = {
-        {.op = &PRODUCT, .phase = "recompute", .times = 1, .time_s = 3, .memory_s = 0.6, .hbm_bytes = 60},
-        {.op = &NORM, .phase = "backward", .times = 1, .time_s = 1, .memory_s = 1, .hbm_bytes = 100},
-        {.op = &SUM, .phase = "backward", .times = 1, .time_s = 2},
-        {.op = &NORM, .phase = "backward", .times = 1, .time_s = 1, .memory_s = 1, .hbm_bytes = 100}};
+        {.op = &PRODUCT, .phase = "recompute", .time_s = 3, .memory_s = 0.6, .hbm_bytes = 60},
+        {.op = &NORM, .phase = "backward", .time_s = 1, .memory_s = 1, .hbm_bytes = 100},
+        {.op = &SUM, .phase = "backward", .time_s = 2},
+        {.op = &NORM, .phase = "backward", .time_s = 1, .memory_s = 1, .hbm_bytes = 100}};
     struct tsim_pass_program program = {.n = 0};
     struct tsim_pass_builder builder = {.arena = &arena, .program = &program};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -43,12 +43,14 @@ START_TEST(on_a_node) {
     init_mixture(1, 8);
     struct tsim_pass_costs c = costs();
     double one_s = exchanged(8) * 7 / 8 / NODE_RATE;
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s, 2 * one_s, 1e-12);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].backward.exposed_expert_s, 2 * one_s, 1e-12);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.scale_up_bytes, 2 * exchanged(8) * 7 / 8, 1e-3);
-    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 0);
-    ck_assert_double_eq(c.parts[TSIM_PART_LAYER].forward.exposed_expert_s, 0);
-    const struct tsim_pass_cost *f = &c.parts[TSIM_PART_EXPERT_LAYER].forward;
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s, 2 * one_s, 1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s, 2 * one_s,
+                            1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].scale_up_bytes,
+                            2 * exchanged(8) * 7 / 8, 1e-3);
+    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 0);
+    ck_assert_double_eq(c.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s, 0);
+    const struct tsim_pass_cost *f = &c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD];
     ck_assert_double_eq_tol(f->time_s, f->compute_s + f->exposed_expert_s, 1e-12);
 }
 END_TEST
@@ -57,9 +59,10 @@ END_TEST
 START_TEST(between_nodes) {
     init_mixture(2, 16);
     struct tsim_pass_costs c = costs();
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 2 * exchanged(16) / 2, 1e-3);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s, 2 * exchanged(16) / 2 / NIC_RATE,
-                            1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 2 * exchanged(16) / 2,
+                            1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
+                            2 * exchanged(16) / 2 / NIC_RATE, 1e-12);
 }
 END_TEST
 
@@ -70,12 +73,15 @@ START_TEST(a_copy_for_each_node) {
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     struct tsim_pass_costs c = costs();
     double across = exchanged(16) / 2 * (2 - 56.0 / 120) / 2;
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 2 * across, 1e-3);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.scale_up_bytes, 2 * exchanged(16) * 7 / 8, 1e-3);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s, 2 * across / NIC_RATE, 1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 2 * across, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].scale_up_bytes,
+                            2 * exchanged(16) * 7 / 8, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
+                            2 * across / NIC_RATE, 1e-12);
     e.model.experts.node_limit = 1;
     c = costs();
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 2 * exchanged(16) / 2 / 2, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes,
+                            2 * exchanged(16) / 2 / 2, 1e-3);
 }
 END_TEST
 
@@ -105,9 +111,10 @@ START_TEST(a_copy_for_each_rank) {
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     struct tsim_pass_costs c = costs();
     double sent = exchanged(8) / 2 * (2 - 8.0 / 120) * 7 / 8;
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.scale_up_bytes, 2 * sent, 1e-3);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s, 2 * sent / NODE_RATE, 1e-12);
-    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 0);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].scale_up_bytes, 2 * sent, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
+                            2 * sent / NODE_RATE, 1e-12);
+    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 0);
 }
 END_TEST
 
@@ -116,7 +123,7 @@ END_TEST
 START_TEST(beside_another_pass) {
     for (int64_t nodes = 1; nodes <= 2; nodes++) {
         init_mixture(nodes, 8 * nodes);
-        double exposed_s = costs().parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s;
+        double exposed_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s;
         e.scenario.parallelism.overlap.expert = true;
         struct tsim_pass_costs c = costs();
         struct tsim_collective_request request = {.op = TSIM_ALL_TO_ALL,
@@ -129,9 +136,9 @@ START_TEST(beside_another_pass) {
         struct tsim_collective_cost cost;
         tsim_collective_cost(tsim_cluster_build(&arena, &e.scenario), &request, &cost);
         double memory_frac = 2 * 8.0 / 7 * NODE_RATE / tsim_memory_rate(&e.accelerator);
-        double rest_s = exposed_s - c.parts[TSIM_PART_EXPERT_LAYER].forward.compute_s;
+        double rest_s = exposed_s - c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].compute_s;
         ck_assert(nodes == 1 ? rest_s < 0 : rest_s > 0);
-        ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s,
+        ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
                                 nodes == 1 ? (1 - (1 - cost.sm_frac) * (1 - memory_frac)) * exposed_s : rest_s, 1e-12);
     }
 }
@@ -140,11 +147,11 @@ END_TEST
 /* Exchanges that are executed again are waited for, whole: two of the forward pass. */
 START_TEST(again_beside_nothing) {
     init_mixture(1, 8);
-    double both_s = costs().parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s;
+    double both_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s;
     e.scenario.parallelism.overlap.expert = true;
-    double without_s = costs().parts[TSIM_PART_EXPERT_LAYER].backward.exposed_expert_s;
+    double without_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s;
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
-    double with_s = costs().parts[TSIM_PART_EXPERT_LAYER].backward.exposed_expert_s;
+    double with_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s;
     ck_assert_double_lt(without_s, both_s);
     ck_assert_double_ge(with_s, both_s - 1e-12);
     ck_assert_double_le(with_s, both_s + without_s + 1e-12);
@@ -183,7 +190,7 @@ START_TEST(alone) {
         for (int64_t nodes = 1; nodes <= 2; nodes++) {
             init_mixture(nodes, 8 * nodes);
             e.scenario.simulation.detail = (enum tsim_detail)detail;
-            double x = costs().parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s / 2, w = 0;
+            double x = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s / 2, w = 0;
             e.scenario.parallelism.overlap.expert = true;
             struct tsim_pass_costs c = costs();
             const struct tsim_part_costs *part = &c.parts[TSIM_PART_EXPERT_LAYER];
@@ -195,12 +202,13 @@ START_TEST(alone) {
                             tsim_placement_build(&arena, &e.scenario), TSIM_PART_EXPERT_LAYER, TSIM_PASS_FORWARD,
                             find_exchange, &found);
             double memory_frac = found.memory_s / found.time_s, d = 1 - (1 - found.sm_frac) * (1 - memory_frac);
-            ck_assert_double_eq_tol(part->alone[TSIM_PASS_FORWARD].exposed_expert_s, 2 * x, 1e-12);
-            ck_assert_double_eq_tol(part->alone[TSIM_PASS_BACKWARD].exposed_expert_s, x + fmax(x - w, d * x), 1e-12);
+            ck_assert_double_eq_tol(part->ways[tsim_pass_way(TSIM_PASS_FORWARD, true)].exposed_expert_s, 2 * x, 1e-12);
+            ck_assert_double_eq_tol(part->ways[tsim_pass_way(TSIM_PASS_BACKWARD, true)].exposed_expert_s,
+                                    x + fmax(x - w, d * x), 1e-12);
             double pair_s = 0;
             for (int i = 0; i < TSIM_N_PARTS; i++)
-                pair_s +=
-                    tsim_model_parts(&e.model).times[i] * (c.parts[i].forward.time_s + c.parts[i].backward.time_s);
+                pair_s += tsim_model_parts(&e.model).times[i] *
+                          (c.parts[i].ways[TSIM_PASS_FORWARD].time_s + c.parts[i].ways[TSIM_PASS_BACKWARD].time_s);
             ck_assert_double_eq_tol(step_s(4) - step_s(1), 3 * pair_s, 1e-9);
         }
 }
@@ -243,8 +251,8 @@ START_TEST(groups_of_gradients) {
     /* 2 exchanges each way in 8 layers stay on the node; so all that crosses is gradients */
     ck_assert_double_eq(simulation.stage_groups[0].pass_nic_bytes, 0);
     ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_expert_s,
-                            8 * (c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s +
-                                 c.parts[TSIM_PART_EXPERT_LAYER].backward.exposed_expert_s),
+                            8 * (c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s +
+                                 c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s),
                             1e-9);
 }
 END_TEST
@@ -260,7 +268,7 @@ START_TEST(host_of_fp8) {
         e.scenario.training.precision = i < 2 ? TSIM_FP8 : TSIM_BF16;
         e.software.host_time_per_op_s = 1e-6;
         e.software.host_time_per_fp8_op_s = i == 0 ? 0 : 3e-6;
-        host_s[i] = costs().parts[TSIM_PART_LAYER].forward.host_s;
+        host_s[i] = costs().parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].host_s;
     }
     ck_assert_double_eq_tol(host_s[1], 3 * host_s[0], 1e-15);
     ck_assert_double_gt(host_s[0], host_s[2]); /* casts are operators, too */
@@ -278,9 +286,9 @@ START_TEST(blocking_launches) {
         struct tsim_pass_costs c = costs();
         struct tsim_parts parts = {.times = {[TSIM_PART_LAYER] = 8}};
         struct tsim_pass_cost sum;
-        double kernels_s = 8 * c.parts[TSIM_PART_LAYER].forward.time_s,
-               host_s = 8 * c.parts[TSIM_PART_LAYER].forward.host_s;
-        tsim_pass_sum(&c, TSIM_PASS_FORWARD, &parts, 0, &sum);
+        double kernels_s = 8 * c.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].time_s,
+               host_s = 8 * c.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].host_s;
+        tsim_pass_sum(&c, &e.scenario, TSIM_PASS_FORWARD, &parts, 0, &sum);
         ck_assert_double_gt(kernels_s, host_s);
         ck_assert_double_eq_tol(sum.time_s, kernels_s + (blocks ? host_s : 1e-9), 1e-10);
     }
@@ -297,8 +305,8 @@ START_TEST(the_host_asks_for_rows) {
         struct tsim_pass_costs c = costs();
         struct tsim_parts parts = {.times = {[TSIM_PART_EXPERT_LAYER] = 8}};
         struct tsim_pass_cost forward, backward;
-        tsim_pass_sum(&c, TSIM_PASS_FORWARD, &parts, 0, &forward);
-        tsim_pass_sum(&c, TSIM_PASS_BACKWARD, &parts, 0, &backward);
+        tsim_pass_sum(&c, &e.scenario, TSIM_PASS_FORWARD, &parts, 0, &forward);
+        tsim_pass_sum(&c, &e.scenario, TSIM_PASS_BACKWARD, &parts, 0, &backward);
         ck_assert_double_eq_tol(forward.host_excess_s, (has_buffers ? 1 : 1 + 8) * 1e-9, 2e-11);
         ck_assert_double_eq_tol(backward.host_excess_s, 1e-9, 5e-11);
     }
@@ -325,16 +333,16 @@ START_TEST(graphs_are_launched_at_once) {
                             tsim_placement_build(&arena, &e.scenario), TSIM_PART_EXPERT_LAYER, TSIM_PASS_FORWARD,
                             add_launches_of_rows, &of_rows_s);
     }
-    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].parts[TSIM_PART_LAYER].backward.host_s, 5e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].forward.host_s, 1e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].backward.host_s, 1e-6);
+    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 5e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].host_s, 1e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 1e-6);
     ck_assert_double_gt(of_rows_s, 5e-6);
-    ck_assert_double_eq_tol(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_EXPERT_LAYER].forward.host_s, 2e-6 + of_rows_s,
-                            1e-11);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_HEAD].forward.host_s,
-                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_HEAD].forward.host_s);
-    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_HEAD].forward.host_s, 0);
-    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_EXPERT_LAYER].backward.host_s, 0);
+    ck_assert_double_eq_tol(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].host_s,
+                            2e-6 + of_rows_s, 1e-11);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].host_s,
+                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].host_s);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].host_s, 0);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 0);
 }
 END_TEST
 
@@ -350,14 +358,14 @@ START_TEST(layers_with_graphs) {
     init_mixture(1, 8);
     e.model.experts.capacity_factor = 1;
     struct tsim_pass_costs of = costs_with_graphs();
-    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].forward.host_s, 1e-6);
-    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].backward.host_s, 1e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].host_s, 1e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 1e-6);
     example_init(&e);
     e.model.encoder_layers = 4;
     e.scenario.training.decoder_sequence_length = 256;
     of = costs_with_graphs();
-    ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER].forward.host_s, 1e-6);
-    ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER].forward.host_s, 5e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER].ways[TSIM_PASS_FORWARD].host_s, 1e-6);
+    ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER].ways[TSIM_PASS_FORWARD].host_s, 5e-6);
 }
 END_TEST
 

@@ -426,7 +426,8 @@ START_TEST(bound_is_the_closed_form) {
     ck_assert(tsim_scenario_replan(&arena, &e.scenario, &choice, &sc));
     tsim_pass_costs_build(&arena, sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
     tsim_train_bound(&arena, sc, NULL, TSIM_LEAST_PASSES, &bound);
-    double layer_s = costs.parts[TSIM_PART_LAYER].forward.time_s + costs.parts[TSIM_PART_LAYER].backward.time_s;
+    double layer_s = costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].time_s +
+                     costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].time_s;
     double expected_s = (8 + 3) * 2 * layer_s; /* 8 layers on 4 stages */
     ck_assert(bound.step.fits);
     ck_assert_double_ge(bound.step.terms.time_s, expected_s * (1 - 1e-6));

@@ -35,10 +35,11 @@ static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *
 }
 
 static struct tsim_step_simulation simulate_heard(const struct tsim_step_sink *sink) {
-    struct tsim_pass_costs costs = {.parts[TSIM_PART_LAYER] = {.forward = {.time_s = 1, .compute_s = 1},
-                                                               .backward = {.time_s = 2, .compute_s = 2},
-                                                               .input_gradient = {.time_s = 1, .compute_s = 1},
-                                                               .weight_gradient = {.time_s = 1, .compute_s = 1}}};
+    struct tsim_pass_costs costs = {
+        .parts[TSIM_PART_LAYER].ways = {[TSIM_PASS_FORWARD] = {.time_s = 1, .compute_s = 1},
+                                        [TSIM_PASS_BACKWARD] = {.time_s = 2, .compute_s = 2},
+                                        [TSIM_PASS_INPUT_GRADIENT] = {.time_s = 1, .compute_s = 1},
+                                        [TSIM_PASS_WEIGHT_GRADIENT] = {.time_s = 1, .compute_s = 1}}};
     return simulate_costs(&costs, sink);
 }
 
@@ -124,10 +125,11 @@ START_TEST(split_backward_closed_forms) {
         init(CASES[k].p, 1, CASES[k].schedule, CASES[k].m);
         e.scenario.parallelism.overlap.pipeline = i % 2;
         double w = CASES[k].weight_s, layers = 8 / (double)CASES[k].p;
-        struct tsim_pass_costs costs = {.parts[TSIM_PART_LAYER] = {.forward = {.time_s = 2, .compute_s = 2},
-                                                                   .backward = {.time_s = 2 + w, .compute_s = 2 + w},
-                                                                   .input_gradient = {.time_s = 2, .compute_s = 2},
-                                                                   .weight_gradient = {.time_s = w, .compute_s = w}}};
+        struct tsim_pass_costs costs = {
+            .parts[TSIM_PART_LAYER].ways = {[TSIM_PASS_FORWARD] = {.time_s = 2, .compute_s = 2},
+                                            [TSIM_PASS_BACKWARD] = {.time_s = 2 + w, .compute_s = 2 + w},
+                                            [TSIM_PASS_INPUT_GRADIENT] = {.time_s = 2, .compute_s = 2},
+                                            [TSIM_PASS_WEIGHT_GRADIENT] = {.time_s = w, .compute_s = w}}};
         struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
         struct tsim_schedule_shape shape = tsim_scenario_schedule(&e.scenario);
         struct tsim_stage_times times = {2 * layers, 2 * layers, w * layers};
@@ -175,9 +177,10 @@ START_TEST(zero_bubble_pace_of_the_data_stream) {
     e.layers_per_chunk[1] = 7;
     double parameters = 7 * (12.0 * 1024 * 1024 + 4 * 1024) + 32768.0 * 1024 + 1024 * 2;
     e.node.nic_bytes_per_s = 3 * parameters / 30;
-    struct tsim_pass_costs costs = {.parts[TSIM_PART_LAYER] = {.forward = {.time_s = 1e-6, .compute_s = 1e-6},
-                                                               .input_gradient = {.time_s = 1e-6, .compute_s = 1e-6},
-                                                               .weight_gradient = {.time_s = 1e-6, .compute_s = 1e-6}}};
+    struct tsim_pass_costs costs = {0};
+    static const enum tsim_pass_kind KINDS[] = {TSIM_PASS_FORWARD, TSIM_PASS_INPUT_GRADIENT, TSIM_PASS_WEIGHT_GRADIENT};
+    for (int i = 0; i < 3; i++)
+        costs.parts[TSIM_PART_LAYER].ways[KINDS[i]] = (struct tsim_pass_cost){.time_s = 1e-6, .compute_s = 1e-6};
     struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
     ck_assert_double_eq_tol(simulation.time_s, 30, 1e-3);
     ck_assert_double_eq_tol(simulation.stage_groups[1].data_busy_s, 30, 1e-3);

@@ -75,7 +75,7 @@ struct tsim_recorder {
     struct recorded_stage_group *stage_groups;
     int32_t n_stage_groups, n_stages;
     const int32_t *stand_ins; /* by replica: which of them was simulated for it */
-    struct recorded_part parts[TSIM_N_PARTS][TSIM_N_PASS_WAYS];
+    struct recorded_part parts[TSIM_N_PARTS][TSIM_N_LAYER_WAYS];
     struct tsim_history_group *groups;
     size_t n_groups, group_capacity;
 };
@@ -281,8 +281,8 @@ static void put_node(struct cutting *c, const struct pending_kernel *kernel, dou
     const char *name = kernel_name(c->recorder, row->op->name, row->phase, c->task->item);
     struct recorded_node *node = add_node(c->stage_group, TSIM_HISTORY_COMPUTE, name, c->at_s, c->at_s + time_s);
     const struct lead lead = lead_of(c);
-    node->node.n_ops = row->times * row->op->flops * time_s / kernel->time_s;
-    node->node.bytes = row->times * row->op->bytes * time_s / kernel->time_s;
+    node->node.n_ops = row->op->flops * time_s / kernel->time_s;
+    node->node.bytes = row->op->bytes * time_s / kernel->time_s;
     follow(c->stage_group, node, &lead);
     c->at_s += time_s;
     move_tail(c, newest(c->stage_group));
@@ -343,7 +343,7 @@ static void put_collective(struct cutting *c, const struct tsim_pass_operator *r
     put_kernels(c, c->kernels_s - before_s);
     const struct pass_collective one = {.name = row->op->name,
                                         .op = tsim_collective_of(row->op),
-                                        .bytes = row->times * row->op->collective_bytes,
+                                        .bytes = row->op->collective_bytes,
                                         .axis = row->op->axis,
                                         .goes_once_per_node = row->op->once_per_node,
                                         .begin_s = c->at_s,
@@ -366,11 +366,18 @@ static void put_collective(struct cutting *c, const struct tsim_pass_operator *r
     c->at_s = end_s;
 }
 
-static void put_part(struct cutting *c, enum tsim_part which, int64_t n) {
-    if (n == 0)
+/* The layers of a part through which a pass goes one way. */
+struct portion {
+    enum tsim_part which;
+    int way;
+    int64_t n;
+};
+
+static void put_portion(struct cutting *c, const struct portion *portion) {
+    if (portion->n == 0)
         return;
-    const struct recorded_part *part = part_of(c->recorder, which, tsim_item_way(*c->task->item));
-    for (int64_t k = 0; k < n; k++)
+    const struct recorded_part *part = part_of(c->recorder, portion->which, portion->way);
+    for (int64_t k = 0; k < portion->n; k++)
         for (int32_t i = 0; i < part->n; i++) {
             if (part->rows[i].op->kind != TSIM_OP_COLLECTIVE)
                 put_kernel(c, &part->rows[i]);
@@ -380,31 +387,30 @@ static void put_part(struct cutting *c, enum tsim_part which, int64_t n) {
 }
 
 /* Adds the seconds of kernels, and of collectives that nothing hides. */
-static void add_part_s(struct tsim_recorder *r, enum tsim_part which, int way, int64_t n, double *kernels_s,
-                       double *exposed_s) {
-    if (n == 0)
+static void add_portion_s(struct tsim_recorder *r, const struct portion *portion, double *kernels_s,
+                          double *exposed_s) {
+    if (portion->n == 0)
         return;
-    const struct recorded_part *part = part_of(r, which, way);
+    const struct recorded_part *part = part_of(r, portion->which, portion->way);
     for (int32_t i = 0; i < part->n; i++) {
         bool is_collective = part->rows[i].op->kind == TSIM_OP_COLLECTIVE;
         *(is_collective ? exposed_s : kernels_s) +=
-            (double)n * (is_collective ? waited_s(&part->rows[i]) : part->rows[i].time_s);
+            (double)portion->n * (is_collective ? waited_s(&part->rows[i]) : part->rows[i].time_s);
     }
 }
 
-struct portion {
-    enum tsim_part which;
-    int64_t n;
-};
+enum { N_PORTIONS = 2 * TSIM_N_PARTS };
 
 /* Finds the parts of a pass in the order of execution; if variants differ, all of them are in the first segment. */
 static void portions_of(const struct tsim_recorder *r, const struct tsim_step_task *task,
-                        struct portion out[TSIM_N_PARTS]) {
+                        struct portion out[N_PORTIONS]) {
+    int way = tsim_item_way(*task->item);
     for (int i = 0; i < TSIM_N_PARTS; i++) {
         enum tsim_part part = (enum tsim_part)(task->item->kind == TSIM_PASS_FORWARD ? i : TSIM_N_PARTS - 1 - i);
-        double times = task->model_parts.times[part];
+        double times = task->model_parts.times[part], kept = task->kept_parts.times[part];
         bool is_at_once = times > 0 && tsim_part_variants(r->scenario->model, part) > 1;
-        out[i] = (struct portion){part, is_at_once ? task->segment == 0 : (int64_t)times};
+        out[2 * i] = (struct portion){part, tsim_kept_way(way), (int64_t)kept};
+        out[2 * i + 1] = (struct portion){part, way, is_at_once ? task->segment == 0 : (int64_t)(times - kept)};
     }
 }
 
@@ -428,10 +434,10 @@ static void whole_pass(struct tsim_recorder *r, struct recorded_stage_group *gro
 static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *group,
                         const struct tsim_step_task *task) {
     double kernels_s = 0, exposed_s = 0, elapsed_s = task->end_s - task->begin_s;
-    struct portion portions[TSIM_N_PARTS];
+    struct portion portions[N_PORTIONS];
     portions_of(r, task, portions);
-    for (int i = 0; i < TSIM_N_PARTS; i++)
-        add_part_s(r, portions[i].which, tsim_item_way(*task->item), portions[i].n, &kernels_s, &exposed_s);
+    for (int i = 0; i < N_PORTIONS; i++)
+        add_portion_s(r, &portions[i], &kernels_s, &exposed_s);
     if (!(elapsed_s > exposed_s) || !(kernels_s > 0)) {
         whole_pass(r, group, task);
         return;
@@ -444,8 +450,8 @@ static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *gr
                         .beside = NO_NODE,
                         .is_first = true};
     move_tail(&c, group->last[task->stream]);
-    for (int i = 0; i < TSIM_N_PARTS; i++)
-        put_part(&c, portions[i].which, portions[i].n);
+    for (int i = 0; i < N_PORTIONS; i++)
+        put_portion(&c, &portions[i]);
     end_beside(&c);
     put_kernels(&c, c.kernels_s);
     if (c.n_tail > 1) { /* whoever comes next waits for one node */

@@ -219,6 +219,12 @@ static void set_pass_bytes(const struct tsim_trace *trace, int32_t stage, int32_
                            double changes[TSIM_N_PASS_KINDS]) {
     const struct tsim_scenario *sc = trace->scenario;
     double all = tsim_chunk_sum(sc, stage, chunk, tsim_layer_activation_bytes), kept = 0;
+    const struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk),
+                            whole = tsim_kept_layers(sc, &parts, tsim_chunk_first_layer(sc, stage, chunk));
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (whole.times[part] > 0)
+            all += whole.times[part] * (tsim_layer_whole_activation_bytes(sc, (enum tsim_part)part) -
+                                        tsim_layer_activation_bytes(sc, (enum tsim_part)part));
     if (tsim_schedule_splits_backward(trace->shape.schedule))
         kept = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
     const double CHANGES[TSIM_N_PASS_KINDS] = {all, -all, kept - all, -kept};

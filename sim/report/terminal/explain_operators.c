@@ -75,8 +75,8 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     row->part = walk->part;
     row->phase = phase_of(walk->way, op->phase);
     row->bound = tsim_bound_name(op->bound);
-    row->count = walk->count * op->times;
-    row->time_s = op->time_s / op->times;
+    row->count = walk->count;
+    row->time_s = op->time_s;
     row->bytes = is_collective ? op->op->collective_bytes : op->op->bytes;
     row->achieved_bytes_per_s = ratio(row->bytes, row->time_s);
     if (is_collective) {
@@ -111,7 +111,7 @@ static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t s
     walk->cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        for (int way = TSIM_PASS_FORWARD; way < TSIM_N_PASS_WAYS; way++) {
+        for (int way = TSIM_PASS_FORWARD; way < TSIM_N_LAYER_WAYS; way++) {
             if (counts->times[way][part] <= 0)
                 continue;
             walk->part = tsim_layer_kind((enum tsim_part)part)->word;

@@ -40,7 +40,7 @@ static void visit(void *context, const struct tsim_pass_operator *op) {
     struct inside *in = context;
     if (op->op->kind == TSIM_OP_COLLECTIVE) {
         struct row *row = &in->by_overlap[op->op->axis][op->op->overlap];
-        row->bytes += in->count * op->times * op->op->collective_bytes;
+        row->bytes += in->count * op->op->collective_bytes;
         row->needs_s += in->count * op->time_s;
         row->exposed_s += in->count * op->exposed_s;
         if (op->op->overlap == TSIM_PIPELINED_PREVIOUS)
@@ -134,7 +134,7 @@ static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *
     const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
     struct inside *in = TSIM_NEW(arena, struct inside);
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        for (int way = 0; way < TSIM_N_PASS_WAYS; way++) {
+        for (int way = 0; way < TSIM_N_LAYER_WAYS; way++) {
             in->count = counts.times[way][part];
             in->n_waiting = 0;
             in->product_s = 0;

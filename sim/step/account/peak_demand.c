@@ -42,7 +42,7 @@ static double asked_per_s(const struct tsim_step_plan *plan, double bytes, doubl
 
 /* Raises the peaks by what operators ask: kernels a device, collectives the links of their own rates. */
 static void raise_operators(const struct tsim_pass_programs *programs, enum tsim_axis axis, struct use *most) {
-    for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
+    for (int i = 0; i < TSIM_N_LAYER_WAYS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
         for (int32_t at = 0; at < program->n; at++) {
             const struct tsim_played *played = &program->at[at];
@@ -58,7 +58,7 @@ static void raise_operators(const struct tsim_pass_programs *programs, enum tsim
 
 /* Does what raise_operators does for what the compute stream waits for along one axis. */
 static void raise_waited_for(const struct tsim_pass_programs *programs, enum tsim_axis axis, struct use *most) {
-    for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
+    for (int i = 0; i < TSIM_N_LAYER_WAYS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
         for (int32_t at = 0; at < program->n; at++)
             if (program->at[at].kind == TSIM_PLAYED_COLLECTIVE && program->at[at].axis == axis)
@@ -137,7 +137,7 @@ static void add(struct tsim_peak_demand *most, double units_per_s) {
 /* Returns whether each collective of the stage's passes ends before another begins. Else some stand among kernels
  * beside which others run. */
 static bool follow_one_another(const struct tsim_pass_programs *programs) {
-    for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
+    for (int i = 0; i < TSIM_N_LAYER_WAYS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
         int32_t under_way = 0;
         enum tsim_axis axis = TSIM_N_AXES;

@@ -10,7 +10,7 @@
 /* Returns the most that an exchange of the stage asks of a NIC, in bytes/s. */
 static double nic_rate_of(const struct tsim_pass_programs *programs) {
     double most = 0;
-    for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
+    for (int i = 0; i < TSIM_N_LAYER_WAYS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
         for (int32_t at = 0; at < program->n; at++)
             if (program->at[at].axis == TSIM_AXIS_EXPERT)

@@ -147,7 +147,7 @@ static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placem
 /* Returns the longest collective of the axis that passes of the stage have. */
 static struct tsim_collective_request crossing_pass(const struct tsim_stage_group *group, enum tsim_axis axis) {
     struct tsim_collective_request request = {.bytes = 0};
-    for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
+    for (int i = 0; i < TSIM_N_LAYER_WAYS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &group->stage_plan->programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
         for (int32_t at = 0; at < program->n; at++) {
             const struct tsim_played *played = &program->at[at];

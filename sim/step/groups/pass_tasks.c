@@ -31,7 +31,7 @@ void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan
     plan->pass_collectives = TSIM_NEW_ARRAY(arena, MOST_COLLECTIVES, struct tsim_data_collective);
     for (int32_t s = 0; s < plan->schedule.stages; s++) {
         struct tsim_pass_programs *programs = plan->stages[s].programs;
-        for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
+        for (int i = 0; i < TSIM_N_LAYER_WAYS * TSIM_N_PARTS; i++) {
             struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
             for (int32_t at = 0; at < program->n; at++) {
                 struct tsim_played *played = &program->at[at];
@@ -65,7 +65,9 @@ static struct tsim_pass_place place_at(const struct tsim_stage_group *group, con
 
 static const struct tsim_pass_program *program_at(const struct tsim_stage_group *group,
                                                   const struct tsim_pass_cursor *w, int32_t i) {
-    return &group->stage_plan->programs->of[tsim_pass_way(w->kind, w->is_alone)][place_at(group, w, i).part];
+    struct tsim_pass_place place = place_at(group, w, i);
+    int way = tsim_pass_way(w->kind, w->is_alone);
+    return &group->stage_plan->programs->of[place.layer >= w->kept_from ? tsim_kept_way(way) : way][place.part];
 }
 
 /* Goes on to the first entry from where the cursor stands that the communicator of `axis` plays, or the compute stream
@@ -91,6 +93,8 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
                                    .has_head = layers.has_head,
                                    .from = layers.from,
                                    .to = layers.to};
+    const struct tsim_chunk_plan *chunk = &group->stage_plan->chunks[pass.chunk];
+    w->kept_from = chunk->first_layer + chunk->n_again;
     w->n_parts = n_parts_of(group, w);
     return tsim_pass_is_played(group, item, tsim_stage_group_n_segments(group, item) > 1);
 }

@@ -13,11 +13,15 @@ static const struct tsim_chunk_plan *chunk_of(const struct tsim_stage_group *gro
 /* Returns the time of layers from .. to - 1 of the chunk, as a share of the pass. */
 static double layers_frac(const struct tsim_stage_group *group, const struct tsim_chunk_plan *chunk,
                           const struct tsim_direction_plan *way, int64_t from, int64_t to) {
-    struct tsim_parts parts =
-        tsim_model_layers(group->plan->scenario->model, chunk->first_layer + from, chunk->first_layer + to);
+    const struct tsim_model *m = group->plan->scenario->model;
+    int64_t first = chunk->first_layer, middle = chunk->n_again < from ? from
+                                                 : chunk->n_again > to ? to
+                                                                       : chunk->n_again;
+    struct tsim_parts again = tsim_model_layers(m, first + from, first + middle),
+                      kept = tsim_model_layers(m, first + middle, first + to);
     double frac = 0;
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        frac += parts.times[part] * way->frac[part];
+        frac += again.times[part] * way->frac[part] + kept.times[part] * way->kept_frac[part];
     return frac;
 }
 

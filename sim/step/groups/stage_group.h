@@ -41,6 +41,7 @@ struct tsim_pass_cursor {
     enum tsim_pass_kind kind;
     bool has_embedding, has_head;            /* the segment goes through them */
     int64_t from, to;                        /* it goes through these layers of the model: from `from` to before `to` */
+    int64_t kept_from;                       /* those from here on are not executed again (recompute: {layers: N}) */
     int32_t n_parts, part, step;             /* the parts of the segment, and the part and the entry that come next */
     const struct tsim_pass_program *program; /* of the part that comes next; NULL: it has not been looked up yet */
     double slowdown;                         /* time of the kernels over what the cost model says */

@@ -19,6 +19,7 @@ struct walk {
     const char *phase;
     enum tsim_pass_kind kind; /* input or weight gradient: the other one's operators are left out */
     bool is_alone;            /* no other micro-batch's pass hides exchanges */
+    bool runs_again;          /* a backward pass executes operators of the forward pass again */
     tsim_pass_visit_fn visit;
     void *context;
     struct tsim_pass_operator *rows; /* of the part so far */
@@ -207,7 +208,7 @@ static void walk_list(struct walk *w, struct tsim_op_list *list) {
         const struct tsim_op *op = &list->ops[i];
         if (is_elsewhere(w, op))
             continue;
-        struct tsim_pass_operator row = {.op = op, .phase = w->phase, .times = 1};
+        struct tsim_pass_operator row = {.op = op, .phase = w->phase};
         if (op->kind == TSIM_OP_COLLECTIVE) {
             struct tsim_collective_cost cost;
             collective_cost(w, op, &cost);
@@ -345,11 +346,8 @@ static void capture(const struct walk *w, enum tsim_part part) {
 }
 
 static void tell_rows(struct walk *w, enum tsim_part part) {
-    bool recomputes = w->kind == TSIM_PASS_BACKWARD || w->kind == TSIM_PASS_INPUT_GRADIENT;
-    if (w->n_rows > 0 && recomputes && !tsim_layer_kind(part)->is_end &&
-        w->scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
-        w->rows[0].host_s += tsim_recomputed_frac(w->scenario) *
-                             tsim_host_s(w->scenario, w->scenario->software->host_time_per_checkpoint_s);
+    if (w->n_rows > 0 && w->runs_again && w->scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
+        w->rows[0].host_s += tsim_host_s(w->scenario, w->scenario->software->host_time_per_checkpoint_s);
     capture(w, part);
     expose(w);
     for (int32_t i = 0; i < w->n_rows; i++)
@@ -357,32 +355,17 @@ static void tell_rows(struct walk *w, enum tsim_part part) {
     w->n_rows = 0;
 }
 
-/* Takes the rows for a share of the layers: each layer has its part of what some of them execute. */
-static void take_share(const struct walk *w, double share) {
-    for (int32_t i = 0; i < w->n_rows && share < 1; i++) {
-        struct tsim_pass_operator *row = &w->rows[i];
-        double *const AMOUNTS[] = {&row->times,          &row->time_s,    &row->latency_s,  &row->matrix_s,
-                                   &row->matrix_power_s, &row->memory_s,  &row->exchange_s, &row->scale_up_bytes,
-                                   &row->nic_bytes,      &row->hbm_bytes, &row->host_s};
-        for (size_t a = 0; a < sizeof AMOUNTS / sizeof AMOUNTS[0]; a++)
-            *AMOUNTS[a] *= share;
-    }
-}
-
 /* Visits what a backward pass executes again of the forward pass, and then the backward pass itself. Exchanges that are
  * executed again have no other micro-batch's kernels beside them (Megatron-LM pull request 6429: exposed). */
 static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
-    const struct tsim_scenario *sc = w->scenario;
     struct tsim_op_list list, again;
     enum tsim_pass_kind kind = w->kind;
-    bool runs_again = !tsim_layer_kind(part)->is_end && sc->training.recompute != TSIM_RECOMPUTE_NONE;
-    if (runs_again && kind != TSIM_PASS_WEIGHT_GRADIENT) {
+    if (w->runs_again) {
         w->kind = TSIM_PASS_FORWARD;
         bool was_alone = w->is_alone;
         w->phase = "recompute";
         w->is_alone = true;
         walk_operators(w, tsim_operators_again, part, at, &again);
-        take_share(w, tsim_recomputed_frac(sc));
         w->is_alone = was_alone;
     }
     w->kind = kind;
@@ -409,6 +392,9 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
                      .phase = "forward",
                      .kind = kind,
                      .is_alone = tsim_way_is_alone(way),
+                     .runs_again = (kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT) &&
+                                   !tsim_way_keeps(way) && !tsim_layer_kind(part)->is_end &&
+                                   scenario->training.recompute != TSIM_RECOMPUTE_NONE,
                      .visit = visit,
                      .context = context};
     int64_t n = tsim_part_variants(scenario->model, part);
@@ -420,11 +406,12 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
             visit_backward(&w, part, n - 1 - at);
 }
 
-/* Returns whether passes of the step go this way. */
-static bool is_gone(const struct tsim_schedule_shape *shape, int way) {
-    bool splits = tsim_schedule_splits_backward(shape->schedule);
-    return (splits || tsim_kind_of_way(way) <= TSIM_PASS_BACKWARD) &&
-           (shape->hides_exchanges || !tsim_way_is_alone(way));
+/* Returns whether passes of the step go this way through such a part. */
+static bool is_gone(const struct tsim_scenario *sc, enum tsim_part part, int way) {
+    const struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    bool keeps = sc->training.recompute == TSIM_RECOMPUTE_LAYERS && !tsim_layer_kind(part)->is_end;
+    return (tsim_schedule_splits_backward(shape.schedule) || tsim_kind_of_way(way) <= TSIM_PASS_BACKWARD) &&
+           (shape.hides_exchanges || !tsim_way_is_alone(way)) && (keeps || !tsim_way_keeps(way));
 }
 
 /* ---- sums ---- */
@@ -457,13 +444,13 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
         end_stretch(sum);
     } else {
         *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
-        double square_s2 = row->time_s * row->time_s / (row->times * fmax(row->op->kernels, 1));
+        double square_s2 = row->time_s * row->time_s / fmax(row->op->kernels, 1);
         cost->squares_s2 += square_s2;
         sum->stretch_s2 += square_s2;
     }
     sum->exposed_frac[sum->builder.row] = row->time_s > 0 ? row->exposed_s / row->time_s : 0;
     tsim_pass_builder_add(&sum->builder, row);
-    cost->flops += row->times * row->op->flops;
+    cost->flops += row->op->flops;
     cost->matrix_busy_s += row->matrix_power_s;
     cost->memory_busy_s += row->memory_s;
     cost->hbm_bytes += row->hbm_bytes;
@@ -546,12 +533,6 @@ static struct tsim_pass_cost part_cost(struct tsim_arena *arena, const struct ts
     return sum.cost;
 }
 
-static struct tsim_pass_cost *cost_of(struct tsim_part_costs *part, int way) {
-    struct tsim_pass_cost *const COSTS[TSIM_N_PASS_KINDS] = {&part->forward, &part->backward, &part->input_gradient,
-                                                             &part->weight_gradient};
-    return tsim_way_is_alone(way) ? &part->alone[tsim_kind_of_way(way)] : COSTS[way];
-}
-
 static void copy_program(struct tsim_arena *arena, const struct tsim_pass_program *from, struct tsim_pass_program *to) {
     *to = *from;
     to->at = TSIM_NEW_ARRAY(arena, (size_t)from->n, struct tsim_played);
@@ -563,7 +544,6 @@ void tsim_pass_costs_build(struct tsim_arena *arena, const struct tsim_scenario 
                            const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                            struct tsim_pass_costs *costs) {
     struct tsim_parts there = tsim_model_parts(scenario->model);
-    const struct tsim_schedule_shape shape = tsim_scenario_schedule(scenario);
     struct tsim_arena scratch;
     memset(costs, 0, sizeof *costs);
     costs->has_launches = tsim_pass_launches(scenario).each_s > 0;
@@ -574,11 +554,11 @@ void tsim_pass_costs_build(struct tsim_arena *arena, const struct tsim_scenario 
         struct tsim_part_costs *of_part = &costs->parts[part];
         if (there.times[part] <= 0)
             continue;
-        for (int way = 0; way < TSIM_N_PASS_WAYS; way++) {
+        for (int way = 0; way < TSIM_N_LAYER_WAYS; way++) {
             struct tsim_pass_program program = {.n = 0};
-            if (!is_gone(&shape, way))
+            if (!is_gone(scenario, part, way))
                 continue;
-            *cost_of(of_part, way) =
+            of_part->ways[way] =
                 part_cost(&scratch, scenario, cluster, placement, part, way, &of_part->launches[way], &program);
             if (program.n > 0)
                 copy_program(arena, &program, &costs->programs.of[way][part]);
@@ -590,7 +570,7 @@ void tsim_pass_costs_build(struct tsim_arena *arena, const struct tsim_scenario 
 void tsim_pass_programs_copy(struct tsim_arena *arena, const struct tsim_pass_costs *costs, bool joins_kernels,
                              struct tsim_pass_programs *programs) {
     memset(programs, 0, sizeof *programs);
-    for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
+    for (int way = 0; way < TSIM_N_LAYER_WAYS; way++)
         for (int part = 0; part < TSIM_N_PARTS; part++) {
             struct tsim_pass_program *program = &programs->of[way][part];
             if (costs->programs.of[way][part].n == 0)
@@ -622,12 +602,6 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->stretches_s += times * part->stretches_s;
 }
 
-const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, int way) {
-    const struct tsim_pass_cost *const COSTS[TSIM_N_PASS_KINDS] = {&part->forward, &part->backward,
-                                                                   &part->input_gradient, &part->weight_gradient};
-    return tsim_way_is_alone(way) ? &part->alone[tsim_kind_of_way(way)] : COSTS[way];
-}
-
 static void go_through(const struct tsim_pass_costs *costs, int way, enum tsim_part part, double times,
                        tsim_tick at[TSIM_N_OF_PASS]) {
     const struct tsim_part_launches *launches = &costs->parts[part].launches[way];
@@ -638,48 +612,59 @@ static void go_through(const struct tsim_pass_costs *costs, int way, enum tsim_p
 /* Goes through layers of one kind in a row at a time. If all are of one kind, as in a part of a list of them, the model
  * is not asked. */
 static void go_through_layers(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts,
-                              int64_t first_layer, tsim_tick at[TSIM_N_OF_PASS]) {
+                              const struct tsim_parts *kept, int64_t first_layer, tsim_tick at[TSIM_N_OF_PASS]) {
     int n_kinds = 0;
     enum tsim_part last = (enum tsim_part)0;
-    int64_t n = 0, n_alike, onwards = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? 1 : -1;
+    int64_t n = 0, n_kept = 0, n_alike, onwards = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? 1 : -1;
     for (int part = 0; part < TSIM_N_PARTS; part++) {
         if (tsim_layer_kind((enum tsim_part)part)->is_end || !(parts->times[part] > 0))
             continue;
         n += (int64_t)parts->times[part];
+        n_kept += (int64_t)kept->times[part];
         last = (enum tsim_part)part;
         n_kinds++;
     }
-    if (n_kinds == 1)
-        go_through(costs, way, last, parts->times[last], at);
+    if (n_kinds == 1) {
+        go_through(costs, tsim_kept_way(way), last, kept->times[last], at);
+        go_through(costs, way, last, parts->times[last] - kept->times[last], at);
+    }
     for (int64_t i = 0; i < n && n_kinds > 1; i += n_alike) {
         int64_t layer = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? first_layer + i : first_layer + n - 1 - i;
         enum tsim_part part = tsim_model_layer(costs->model, layer);
-        for (n_alike = 1; i + n_alike < n; n_alike++)
-            if (tsim_model_layer(costs->model, layer + onwards * n_alike) != part)
+        bool is_kept = layer >= first_layer + n - n_kept;
+        for (n_alike = 1; i + n_alike < n; n_alike++) {
+            int64_t other = layer + onwards * n_alike;
+            if (tsim_model_layer(costs->model, other) != part || (other >= first_layer + n - n_kept) != is_kept)
                 break;
-        go_through(costs, way, part, (double)n_alike, at);
+        }
+        go_through(costs, is_kept ? tsim_kept_way(way) : way, part, (double)n_alike, at);
     }
 }
 
 /* Returns the length of the pass, whose kernels wait for their launches. */
 static double launched_s(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts,
-                         int64_t first_layer) {
+                         const struct tsim_parts *kept, int64_t first_layer) {
     tsim_tick at[TSIM_N_OF_PASS] = {0, 0};
     enum tsim_part first = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? TSIM_PART_EMBEDDING : TSIM_PART_HEAD,
                    last = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? TSIM_PART_HEAD : TSIM_PART_EMBEDDING;
     go_through(costs, way, first, parts->times[first], at);
-    go_through_layers(costs, way, parts, first_layer, at);
+    go_through_layers(costs, way, parts, kept, first_layer, at);
     go_through(costs, way, last, parts->times[last], at);
     return TSIM_STEP_TICK_S * (double)at[TSIM_COMPUTE];
 }
 
-void tsim_pass_sum(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts, int64_t first_layer,
-                   struct tsim_pass_cost *sum) {
+void tsim_pass_sum(const struct tsim_pass_costs *costs, const struct tsim_scenario *sc, int way,
+                   const struct tsim_parts *parts, int64_t first_layer, struct tsim_pass_cost *sum) {
+    const struct tsim_parts kept = tsim_kept_layers(sc, parts, first_layer);
     memset(sum, 0, sizeof *sum);
-    for (int part = 0; part < TSIM_N_PARTS; part++)
-        if (parts->times[part] > 0)
-            add_times(sum, tsim_part_cost(&costs->parts[part], way), parts->times[part]);
-    sum->host_excess_s = costs->has_launches ? fmax(launched_s(costs, way, parts, first_layer) - sum->time_s, 0) : 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (parts->times[part] > kept.times[part])
+            add_times(sum, &costs->parts[part].ways[way], parts->times[part] - kept.times[part]);
+        if (kept.times[part] > 0)
+            add_times(sum, &costs->parts[part].ways[tsim_kept_way(way)], kept.times[part]);
+    }
+    sum->host_excess_s =
+        costs->has_launches ? fmax(launched_s(costs, way, parts, &kept, first_layer) - sum->time_s, 0) : 0;
     sum->compute_s += sum->host_excess_s;
     sum->time_s += sum->host_excess_s;
 }

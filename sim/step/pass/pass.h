@@ -45,14 +45,13 @@ struct tsim_part_launches {
 };
 
 struct tsim_part_costs {
-    struct tsim_pass_cost forward, backward; /* backward includes recomputation */
-    /* The backward pass in two parts; they are set if the schedule splits it. The weight gradient has the products of
-     * that name, what is made with them, and the gathers of their inputs (sequence parallelism, gathered again). A
-     * reduction that the whole pass hides behind the product of a weight gradient is exposed in the input gradient. */
-    struct tsim_pass_cost input_gradient, weight_gradient;
-    /* For passes in which experts' exchanges cannot hide under another micro-batch's pass. */
-    struct tsim_pass_cost alone[TSIM_N_PASS_KINDS];
-    struct tsim_part_launches launches[TSIM_N_PASS_WAYS];
+    /* By the way that a pass goes through it (partition/schedule.h), for the ways that passes of the step go. Backward
+     * includes recomputation, except through layers that keep what they computed. The input and the weight gradient are
+     * the backward pass in two parts: the weight gradient has the products of that name, what is made with them, and the
+     * gathers of their inputs (sequence parallelism, gathered again). A reduction that the whole pass hides behind the
+     * product of a weight gradient is exposed in the input gradient. */
+    struct tsim_pass_cost ways[TSIM_N_LAYER_WAYS];
+    struct tsim_part_launches launches[TSIM_N_LAYER_WAYS];
 };
 
 struct tsim_pass_costs {
@@ -84,11 +83,10 @@ const struct tsim_pass_costs *tsim_pass_costs_of(struct tsim_arena *arena, struc
 
 struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *scenario);
 
-/* Adds up parts, each as often as `parts` says, with the time that their kernels wait for launches, in the order of the
- * model's layers from `first_layer` on. */
-void tsim_pass_sum(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts, int64_t first_layer,
-                   struct tsim_pass_cost *sum);
-const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, int way);
+/* Adds up the parts of a chunk, each as often as `parts` says, with the time that their kernels wait for launches, in the
+ * order of the model's layers from `first_layer` on. */
+void tsim_pass_sum(const struct tsim_pass_costs *costs, const struct tsim_scenario *scenario, int way,
+                   const struct tsim_parts *parts, int64_t first_layer, struct tsim_pass_cost *sum);
 
 void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
 

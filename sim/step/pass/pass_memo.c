@@ -8,7 +8,7 @@
 struct key {
     int64_t tensor, context, expert, expert_tensor, expert_axes;
     int64_t strides[3], expert_size; /* of the tensor, context and expert axes */
-    int64_t sequence, micro_batch_size, recompute, recompute_parts, recompute_every, recomputed_parts_in_1e9;
+    int64_t sequence, micro_batch_size, recompute, recompute_parts, recompute_every;
     int64_t splits_backward, overlap_expert, overlap_tensor, overlap_tensor_backward;
     int64_t reduces_at_once, accumulated_microbatches; /* how gradients are kept; 0: their number makes no difference */
 };
@@ -48,7 +48,6 @@ static struct key key_of(const struct tsim_scenario *sc, const struct tsim_place
                         .recompute = sc->training.recompute,
                         .recompute_parts = sc->training.recompute_parts,
                         .recompute_every = sc->training.recompute_every,
-                        .recomputed_parts_in_1e9 = (int64_t)(1e9 * tsim_recomputed_frac(sc)),
                         .splits_backward = tsim_schedule_splits_backward(p->schedule),
                         .overlap_expert = p->overlap.expert,
                         .overlap_tensor = p->overlap.tensor,

@@ -53,7 +53,7 @@ static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_opera
     kernel->units_frac = 1; /* its blocks are spread over all of them, whatever it waits for */
     kernel->memory_frac = row->memory_s / row->time_s;
     kernel->is_awaited = row->op->is_awaited;
-    kernel->flops = row->times * row->op->flops / n_pieces;
+    kernel->flops = row->op->flops / n_pieces;
     kernel->hbm_bytes = row->hbm_bytes / n_pieces;
     b->last_kernel = row->op;
 }
@@ -67,7 +67,7 @@ static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim
     played->row = b->row;
     played->name = row->op->name;
     played->collective = tsim_collective_of(row->op);
-    played->collective_bytes = row->times * row->op->collective_bytes / n_pieces;
+    played->collective_bytes = row->op->collective_bytes / n_pieces;
     played->once_per_node = row->op->once_per_node;
     played->n_pieces = (int32_t)n_pieces;
     played->phase = row->phase;

@@ -24,8 +24,7 @@
 struct tsim_pass_operator {
     const struct tsim_op *op;
     const char *phase;             /* "forward" | "backward" | "recompute" */
-    double times;                  /* how often a layer executes it: 1, or the share of layers that are recomputed */
-    double time_s;                 /* the time that it takes alone, so often; for a collective with its hidden part */
+    double time_s;                 /* the time that it takes alone; for a collective with its hidden part */
     double latency_s;              /* collectives only: the part of time_s in which nothing flows */
     const struct tsim_op *partner; /* collectives only: the product that it runs beside, or NULL */
     double exposed_s;              /* collectives only: the time that it adds to the pass when that is played alone */
@@ -83,7 +82,7 @@ struct tsim_pass_program {
 
 /* The programs of passes are in the order of direction and of part of the model. */
 struct tsim_pass_programs {
-    struct tsim_pass_program of[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
+    struct tsim_pass_program of[TSIM_N_LAYER_WAYS][TSIM_N_PARTS];
 };
 
 /* The state of building the program of a part from its operators, which are added in their order. The caller sets the
