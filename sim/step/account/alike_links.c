@@ -1,6 +1,7 @@
 #include "step/account/alike_links.h"
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/random.h"
 
 #include <string.h>
@@ -95,24 +96,6 @@ static void begin(struct numbering *numbers, struct tsim_arena *arena, const str
         numbers->of[i] = bits_of(tsim_engine_capacity(links->engine, links->first_resource + i));
 }
 
-const int32_t *tsim_alike_links_by_number(struct tsim_arena *arena, struct tsim_arena *scratch, const uint64_t *numbers,
-                                          int32_t n_links) {
-    int32_t *first = TSIM_NEW_ARRAY(arena, (size_t)n_links, int32_t);
-    size_t size = 1;
-    while (size < 2 * (size_t)n_links)
-        size *= 2;
-    int32_t *table = TSIM_NEW_ARRAY(scratch, size, int32_t); /* links, plus 1, at the place that their number gives */
-    for (int32_t i = 0; i < n_links; i++) {
-        size_t at = (size_t)tsim_random_mix(numbers[i]) & (size - 1);
-        while (table[at] > 0 && numbers[table[at] - 1] != numbers[i])
-            at = (at + 1) & (size - 1);
-        if (table[at] == 0)
-            table[at] = i + 1;
-        first[i] = table[at] - 1;
-    }
-    return first;
-}
-
 static void take_away(const int32_t *stands_for, const struct tsim_links *links, struct tsim_crossed_links *crossed) {
     int32_t n = 0;
     for (int32_t k = 0; k < crossed->n; k++) {
@@ -137,7 +120,7 @@ const int32_t *tsim_alike_links_find(struct tsim_arena *arena, const struct tsim
     begin(&numbers, &scratch, links);
     for (int32_t g = 0; g < n_stage_groups; g++)
         tell_apart_by_group(&numbers, &stage_groups[g]);
-    const int32_t *stands_for = tsim_alike_links_by_number(arena, &scratch, numbers.of, numbers.n_links);
+    const int32_t *stands_for = tsim_first_alike(arena, &scratch, numbers.of, numbers.n_links);
     for (int32_t g = 0; g < n_stage_groups; g++) {
         struct tsim_stage_group *group = &stage_groups[g];
         for (int what = 0; what < TSIM_N_SENT; what++)

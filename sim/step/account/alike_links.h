@@ -8,11 +8,6 @@
 
 #include "step/groups/stage_group.h"
 
-/* Returns for each link the first one with its number, which says what crosses it: it stands for the others. `scratch` is
- * not needed afterwards. */
-const int32_t *tsim_alike_links_by_number(struct tsim_arena *arena, struct tsim_arena *scratch, const uint64_t *numbers,
-                                          int32_t n_links);
-
 /* Finds links that are alike, once all groups have their members and the links that these cross, and takes those for
  * which others stand away from both. Nothing else may cross links: neither copies, nor input, nor others' traffic, nor
  * messages one by one. Returns, by link, the one that stands for it. */

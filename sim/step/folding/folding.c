@@ -1,9 +1,8 @@
 #include "step/folding/folding.h"
-#include "step/account/alike_links.h"
 
+#include "base/hash.h"
 #include "base/random.h"
 #include "network/pattern.h"
-#include "step/account/alike_links.h"
 #include "step/step_plan.h"
 
 #include <math.h>
@@ -324,7 +323,7 @@ static const int32_t *find_standing_links(struct tsim_arena *arena, struct loads
     for (int32_t i = 0; i < n; i++) /* at the ends of a dimension that is no ring there are no links */
         what[i] =
             tsim_random_mix_of(loads->carried[i], (uint64_t)loads->data_loads[i], loads->topology->bytes_per_s[i] > 0);
-    const int32_t *first = tsim_alike_links_by_number(&loads->arena, &loads->arena, what, n);
+    const int32_t *first = tsim_first_alike(&loads->arena, &loads->arena, what, n);
     for (int32_t i = 0; i < n; i++)
         stands[first[i]]++;
     return stands;
