@@ -19,6 +19,7 @@ enum {
     MOST_DEFAULT_ROWS = 64,
     N_GAUGES = 3 /* a stream has so many */,
     PASSES_THREAD = TSIM_N_TOLD_STREAMS,
+    SECOND_THREAD, /* by stream: of what runs beside the stream's slice */
     MOST_OPERATORS = 25000
 };
 
@@ -39,6 +40,8 @@ struct row {
     int32_t replica, n_alike; /* the first replica, and how many there are */
     double activation_bytes;
     struct gauges gauges[TSIM_N_STREAMS];
+    int64_t busy_ns[TSIM_N_TOLD_STREAMS]; /* until when a stream's thread has a slice */
+    bool has_second[TSIM_N_TOLD_STREAMS];
 };
 
 struct tsim_trace {
@@ -340,10 +343,10 @@ static char *put_operator(const struct tsim_step_operator *op, char *at) {
 }
 
 /* Puts the "args" of a slice. A pass that waits in its middle has several segments. */
-static char *put_args(const struct tsim_trace *trace, const struct tsim_step_task *task, char *at) {
+static char *put_args(const struct tsim_trace *trace, const struct tsim_step_task *task, int thread, char *at) {
     char *begin = at;
     if (trace->has_operators && strcmp(category_of(task), "kernel") == 0)
-        at = put_whole(put_whole(at, ",\"device\":", task->stage_group), ",\"stream\":", task->stream);
+        at = put_whole(put_whole(at, ",\"device\":", task->stage_group), ",\"stream\":", thread);
     if (task->item)
         at = put_whole(at, ",\"micro-batch\":", task->item->microbatch);
     if (task->item && trace->shape.chunks > 1)
@@ -367,8 +370,27 @@ static int thread_of(const struct tsim_trace *trace, const struct tsim_step_task
     return trace->has_operators && task->kind == TSIM_TASK_PASS ? PASSES_THREAD : (int)task->stream;
 }
 
+/* Returns the thread of a slice. A collective that the kernels wait for can run while one of the same stream runs
+ * beside them; slices of a thread may not overlap, so it has a second thread. */
+static int free_thread(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
+    struct row *row = &trace->rows[task->stage_group];
+    int thread = thread_of(trace, task), second = SECOND_THREAD + thread;
+    if (thread >= TSIM_N_TOLD_STREAMS)
+        return thread;
+    if (begin_ns >= row->busy_ns[thread]) {
+        row->busy_ns[thread] = end_ns;
+        return thread;
+    }
+    if (!row->has_second[thread])
+        put_name(trace, "thread_name", task->stage_group, second,
+                 tsim_arena_printf(trace->arena, "%s, second", STREAM_NAMES[thread]));
+    row->has_second[thread] = true;
+    return second;
+}
+
 static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
-    char *at = put_whole(begin_event(trace, "X", task->stage_group), ",\"tid\":", thread_of(trace, task));
+    const int thread = free_thread(trace, task, begin_ns, end_ns);
+    char *at = put_whole(begin_event(trace, "X", task->stage_group), ",\"tid\":", thread);
     at = put_time(put_time(at, ",\"ts\":", begin_ns), ",\"dur\":", end_ns - begin_ns);
     if (trace->has_operators)
         at = put(put(put(at, ",\"cat\":\""), category_of(task)), "\"");
@@ -377,7 +399,7 @@ static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *tas
     if (task->op && (is_launch || task->op->bound != TSIM_BOUND_HOST))
         at = put(put(put(at, " ("), task->op->phase), ")");
     at = put(at, "\",\"args\":");
-    end_event(trace, put_args(trace, task, at));
+    end_event(trace, put_args(trace, task, thread, at));
 }
 
 /* An arrow's ends are bound to the slices around them: the message's at its beginning, and the pass's at its own. */
