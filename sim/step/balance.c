@@ -3,7 +3,7 @@
 #include "model/model.h"
 #include "partition/memory.h"
 #include "partition/schedule.h"
-#include "step/pass/pass.h"
+#include "step/step_plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,6 +36,7 @@ struct balance {
     struct tsim_scenario *sc; /* its layers_per_chunk are `parts` */
     struct tsim_arena *arena;
     const struct tsim_pass_costs *costs;
+    struct tsim_split_prices *prices; /* with one part per stage */
     struct tsim_schedule_shape shape;
     int64_t *parts;
     int32_t n_parts;
@@ -44,9 +45,8 @@ struct balance {
     /* With one part per stage: if layers are alike, stages between the ends share their times, and more layers take
      * more memory. Otherwise known_* are those of known_layers. */
     bool heeds_memory;
-    /* If layers are alike: [n_parts][layers + 1]; else [first, between, last][first layer][layers + 1]. 0: not
-     * known. */
-    double *known_s;
+    /* If layers are alike: [first, between, last][layers + 1]; else [first, between, last][first layer][layers + 1]. */
+    struct stage_work *known_works;
     struct known_size *known_sizes; /* [n_parts][layers + 1]; NULL if layers are alike */
     signed char *sizes_fit;         /* [n_parts][first layer][layers + 1]: 1 fits, -1 does not, 0: not known */
     int64_t *most_layers;           /* if layers are alike: the most that are known to fit, by stage, */
@@ -86,6 +86,143 @@ double tsim_balance_stage_s(const struct tsim_scenario *scenario, const struct t
         sum_s += passes_s(scenario, costs, &parts, tsim_chunk_first_layer(scenario, stage, c));
     }
     return sum_s;
+}
+
+/* ---- one part per stage: what a stage does in a step ---- */
+
+/* The gathers before the first pass, and the reductions after the last one, may hide beside other stages' passes. If
+ * stages work shifted against each other, a stage waits for its first micro-batch to come back; the forward passes of
+ * others fill some of that. */
+struct stage_work {
+    double own_s; /* 0: not known */
+    double gathered_s, released_s, filled_s;
+};
+
+struct tsim_split_prices {
+    const struct tsim_scenario *scenario;
+    int32_t n_stages;
+    struct tsim_step_sketch *sketch;
+    /* By the layers before a stage: forward and backward passes of the stages that hold them and the embedding. By the
+     * layers before its end: how long a micro-batch is away in the stages behind it. */
+    double *before_s, *after_s, *away_s;
+};
+
+static double time_s(const struct tsim_data_collective *collective) {
+    return collective->cost.time_s + collective->kernel_s;
+}
+
+/* Returns the part of a collective in n buckets that one pass cannot hide: the last bucket waits for its end. */
+static double beyond_s(double all_s, double n, double pass_s) {
+    return fmax(all_s / n, all_s - (1 - 1 / n) * pass_s);
+}
+
+/* Returns what a fully sharded stage gathers and reduces for a micro-batch. */
+static double layers_s(const struct tsim_step_plan *plan, const struct tsim_stage_plan *sp) {
+    double sum_s = 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        const struct tsim_layer_collectives *layer = &sp->layers[part];
+        sum_s += sp->chunks[0].parts.times[part] *
+                 (time_s(&layer->gather) + time_s(&layer->reduce) +
+                  (plan->scenario->parallelism.reshard_after_forward ? time_s(&layer->regather) : 0));
+    }
+    return sum_s;
+}
+
+static struct stage_work stage_work(struct tsim_split_prices *prices, int32_t stage) {
+    const struct tsim_stage_plan *sp;
+    const struct tsim_step_plan *plan = tsim_step_sketch_stage(prices->sketch, stage, &sp);
+    const struct tsim_chunk_plan *chunk = &sp->chunks[0];
+    const struct tsim_direction_plan *ways = chunk->ways;
+    const struct tsim_overlap *overlap = &plan->scenario->parallelism.overlap;
+    double m = plan->schedule.microbatches, forward_s = ways[TSIM_PASS_FORWARD].whole.time_s;
+    double backward_s = tsim_schedule_splits_backward(plan->schedule.schedule)
+                            ? ways[TSIM_PASS_INPUT_GRADIENT].whole.time_s + ways[TSIM_PASS_WEIGHT_GRADIENT].whole.time_s
+                            : ways[TSIM_PASS_BACKWARD].whole.time_s;
+    double passes_s = m * (forward_s + backward_s);
+    double others = (plan->schedule.stages - 1 - stage) * (plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ? 2 : 1);
+    struct stage_work work = {.own_s = passes_s + sp->optimizer_s, .filled_s = fmin(others, m - 1) * forward_s};
+    if (!plan->has_data_group)
+        return work;
+    if (plan->shards_fully) {
+        double data_s = m * layers_s(plan, sp);
+        bool is_beside = overlap->parameters && overlap->gradients;
+        work.own_s = sp->optimizer_s + (is_beside ? fmax(passes_s, data_s) : passes_s + data_s);
+        work.gathered_s = time_s(&sp->root_gather);
+        work.released_s = time_s(&sp->root_reduce);
+        return work;
+    }
+    double n = chunk->n_gathers, gather_s = plan->gathers ? n * time_s(&chunk->gather) : 0;
+    if (plan->overlaps_gathers)
+        work.gathered_s = beyond_s(gather_s, n, forward_s);
+    else
+        work.own_s += gather_s;
+    n = chunk->n_reduces;
+    double reduce_s = n * time_s(&chunk->reduce), later = plan->n_rounds - 1;
+    work.released_s = plan->overlaps_reduces && !plan->waits_for_reductions
+                          ? beyond_s(reduce_s, n, backward_s) + later * fmax(reduce_s - forward_s - backward_s, 0)
+                          : (1 + later) * reduce_s;
+    return work;
+}
+
+static double split_stage_s(const struct tsim_split_prices *prices, const struct stage_work *work, int32_t stage,
+                            int64_t first, int64_t last) {
+    double before_s = stage > 0 ? prices->before_s[first] : 0, after_s = stage > 0 ? prices->after_s[first] : 0;
+    double away_s = stage < prices->n_stages - 1 ? prices->away_s[last] : 0;
+    return work->own_s + fmax(work->gathered_s - before_s, 0) + fmax(work->released_s - after_s, 0) +
+           fmax(away_s - work->filled_s, 0);
+}
+
+static double part_s(const struct tsim_pass_costs *costs, enum tsim_part part, enum tsim_pass_kind kind) {
+    return costs->parts[part].ways[kind].time_s;
+}
+
+/* Finds how long a micro-batch is in the stages before each layer, and behind it. */
+static void find_others(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs,
+                        struct tsim_split_prices *prices) {
+    const struct tsim_model *model = sc->model;
+    int64_t n = model->layers;
+    bool has_ends = tsim_model_has_ends(model), is_shifted = tsim_schedule_splits_backward(sc->parallelism.schedule);
+    if (is_shifted) {
+        prices->away_s[n] = has_ends ? part_s(costs, TSIM_PART_HEAD, TSIM_PASS_FORWARD) +
+                                           part_s(costs, TSIM_PART_HEAD, TSIM_PASS_INPUT_GRADIENT)
+                                     : 0;
+        for (int64_t i = n; i > 0; i--)
+            prices->away_s[i - 1] = prices->away_s[i] +
+                                    part_s(costs, tsim_model_layer(model, i - 1), TSIM_PASS_FORWARD) +
+                                    part_s(costs, tsim_model_layer(model, i - 1), TSIM_PASS_INPUT_GRADIENT);
+        return;
+    }
+    if (tsim_is_asynchronous(sc->parallelism.schedule))
+        return;
+    prices->before_s[0] = has_ends ? part_s(costs, TSIM_PART_EMBEDDING, TSIM_PASS_FORWARD) : 0;
+    prices->after_s[0] = has_ends ? part_s(costs, TSIM_PART_EMBEDDING, TSIM_PASS_BACKWARD) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        prices->before_s[i + 1] = prices->before_s[i] + part_s(costs, tsim_model_layer(model, i), TSIM_PASS_FORWARD);
+        prices->after_s[i + 1] = prices->after_s[i] + part_s(costs, tsim_model_layer(model, i), TSIM_PASS_BACKWARD);
+    }
+}
+
+struct tsim_split_prices *tsim_split_prices_new(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                                const struct tsim_cluster *cluster,
+                                                const struct tsim_placement *placement,
+                                                const struct tsim_pass_costs *costs) {
+    size_t width = (size_t)sc->model->layers + 1;
+    struct tsim_split_prices *prices = TSIM_NEW(arena, struct tsim_split_prices);
+    double *others_s = TSIM_NEW_ARRAY(arena, 3 * width, double);
+    *prices = (struct tsim_split_prices){.scenario = sc,
+                                         .n_stages = (int32_t)sc->parallelism.pipeline,
+                                         .sketch = tsim_step_sketch_new(arena, sc, cluster, placement, costs),
+                                         .before_s = others_s,
+                                         .after_s = others_s + width,
+                                         .away_s = others_s + 2 * width};
+    find_others(sc, costs, prices);
+    return prices;
+}
+
+double tsim_split_stage_s(struct tsim_split_prices *prices, int32_t stage) {
+    const struct stage_work work = stage_work(prices, stage);
+    int64_t first = tsim_chunk_first_layer(prices->scenario, stage, 0);
+    return split_stage_s(prices, &work, stage, first, first + tsim_chunk_layers(prices->scenario, stage, 0));
 }
 
 static bool stage_fits(const struct balance *b, int32_t stage) {
@@ -128,16 +265,6 @@ static bool alike_fit(struct balance *b, int32_t k, int64_t n) {
     return fits;
 }
 
-static double alike_cost(struct balance *b, int32_t k, int64_t n) {
-    int32_t row = k > 0 && k < b->n_parts - 1 ? 1 : k;
-    double *known_s = &b->known_s[(int64_t)row * (b->sc->model->layers + 1) + n];
-    if (!(*known_s > 0)) {
-        place(b, k, 0, n);
-        *known_s = tsim_balance_stage_s(b->sc, b->costs, k);
-    }
-    return b->heeds_memory && !alike_fit(b, k, n) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
-}
-
 /* Returns whether stage k with layers first .. last - 1 fits, which depends on their number and kinds. */
 static bool size_fits(struct balance *b, int32_t k, int64_t first, int64_t last) {
     int64_t width = b->sc->model->layers + 1;
@@ -154,6 +281,10 @@ static bool size_fits(struct balance *b, int32_t k, int64_t first, int64_t last)
     return !known->is_too_large;
 }
 
+static bool layers_fit(struct balance *b, int32_t k, int64_t first, int64_t last) {
+    return b->are_alike ? alike_fit(b, k, last - first) : size_fits(b, k, first, last);
+}
+
 /* Returns the cost of stage k with layers first .. last - 1. Their order counts, because the host's launches follow it.
  * It is infinite if a stage between the ends would have none. A stage that does not fit costs so much more that it is
  * taken only when nothing fits. */
@@ -161,14 +292,13 @@ static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t la
     int64_t width = b->sc->model->layers + 1, row = k == 0 ? 0 : k < b->n_parts - 1 ? 1 : 2;
     if (last == first && k > 0 && k < b->n_parts - 1)
         return HUGE_VAL;
-    if (b->are_alike)
-        return alike_cost(b, k, last - first);
-    double *known_s = &b->known_s[(row * width + first) * width + last - first];
-    if (!(*known_s > 0)) {
+    struct stage_work *known = &b->known_works[(b->are_alike ? row : row * width + first) * width + last - first];
+    if (!(known->own_s > 0)) {
         place(b, k, first, last);
-        *known_s = tsim_balance_stage_s(b->sc, b->costs, k);
+        *known = stage_work(b->prices, k);
     }
-    return b->heeds_memory && !size_fits(b, k, first, last) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
+    double cost_s = split_stage_s(b->prices, known, k, first, last);
+    return b->heeds_memory && !layers_fit(b, k, first, last) ? DOES_NOT_FIT_FACTOR * cost_s : cost_s;
 }
 
 /* Returns whether a is less than b. Times that differ only by rounding are equal; else the split would depend on the
@@ -327,10 +457,6 @@ static void split(struct balance *b) {
     }
 }
 
-static bool layers_fit(struct balance *b, int32_t k, int64_t first, int64_t last) {
-    return b->are_alike ? alike_fit(b, k, last - first) : size_fits(b, k, first, last);
-}
-
 /* Returns whether any split fits: whether all layers have a place if each stage takes as many as it can, beginning with
  * what the stage before it took. */
 static bool any_fits(struct balance *b) {
@@ -355,7 +481,7 @@ static void partition(struct balance *b) {
     size_t width = (size_t)b->sc->model->layers + 1, n = (size_t)b->n_parts * width;
     if (b->sc->model->layers < b->n_parts - 2)
         return; /* nothing to choose */
-    b->known_s = TSIM_NEW_ARRAY(b->arena, b->are_alike ? n : 3 * width * width, double);
+    b->known_works = TSIM_NEW_ARRAY(b->arena, 3 * width * (b->are_alike ? 1 : width), struct stage_work);
     if (b->are_alike) {
         b->most_layers = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
         b->too_many = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
@@ -637,6 +763,7 @@ const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct 
     if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* if a layer moves, four stages change */
         b.are_alike = false;
     if (b.shape.chunks == 1) {
+        b.prices = tsim_split_prices_new(arena, b.sc, cluster, placement, b.costs);
         partition(&b);
     } else {
         move_layers(&b);

@@ -664,7 +664,8 @@ static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_
     const struct tsim_chunk_plan *chunk = &sp->chunks[0];
     bool has_adapters = tsim_is_frozen(sc);
     double root = chunk->frozen_parameters + (has_adapters ? 0 : chunk->parameters - chunk->expert_parameters);
-    sp->layers = TSIM_NEW_ARRAY(arena, TSIM_N_PARTS, struct tsim_layer_collectives);
+    if (!sp->layers)
+        sp->layers = TSIM_NEW_ARRAY(arena, TSIM_N_PARTS, struct tsim_layer_collectives);
     if (plan->gathers_products)
         plan_products(plan, data, sp);
     for (int i = 0; i < TSIM_N_PARTS; i++) {
@@ -964,33 +965,19 @@ struct tsim_collective_request tsim_step_data_request(const struct tsim_step_pla
     return (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
 }
 
-struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                            const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                            const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
-                                            const struct tsim_step_sink *sink) {
-    struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
-    struct data_groups first = groups_at(placement, 0);
+/* Says what the scenario does in a step, whatever its stages hold. */
+static void outline(const struct tsim_scenario *sc, const struct tsim_cluster *cluster, const struct data_groups *first,
+                    struct tsim_step_plan *plan) {
     int zero = sc->parallelism.zero;
     bool reduces_each = tsim_reduces_each_microbatch(sc);
     plan->scenario = sc;
     plan->cluster = cluster;
-    plan->input = input;
     plan->schedule = tsim_scenario_schedule(sc);
-    number_slots(arena, plan);
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
-    plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
-    plan->tells_operators = sink && sink->wants_operators;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
-    plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&
+    plan->has_data_group = (first->dense.n_ranks > 1 || first->expert.n_ranks > 1 || plan->is_mirrored) &&
                            !tsim_streams_weights(sc); /* gradients are summed on their way out */
     plan->shards_fully = zero == 3 && plan->has_data_group;
-    plan->copies_input = input && sc->cluster.node->host_link_bytes_per_s > 0 && sc->data.transfer_bytes > 0;
-    plan->has_copies =
-        plan->copies_input ||
-        (sc->cluster.node->host_link_bytes_per_s > 0 &&
-         (sc->training.offload.optimizer || sc->training.offload.activations_frac > 0 || tsim_streams_weights(sc)));
-    cut_layers(plan, placement);
-    plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* backward there are no fewer than forward */
     bool is_local = sc->parallelism.local_sgd.workers > 0;
     plan->gathers = zero == 1 || zero == 2 || is_local;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters && !is_local;
@@ -1009,9 +996,76 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ||
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_V;
     plan->sends_async = sc->parallelism.overlap.pipeline;
-    tsim_noise_plan(sc, plan);
     if (sc->is_forward_only)
         forward_only(plan);
+}
+
+/* ---- a sketch ---- */
+
+struct tsim_step_sketch {
+    struct tsim_arena *arena;
+    struct tsim_step_plan plan;
+    struct tsim_stage_plan stage;
+    const struct tsim_pass_costs *costs;
+    struct data_groups groups[3]; /* of the first stage, those between, and the last */
+};
+
+struct tsim_step_sketch *tsim_step_sketch_new(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                              const struct tsim_cluster *cluster,
+                                              const struct tsim_placement *placement,
+                                              const struct tsim_pass_costs *costs) {
+    struct tsim_step_sketch *sketch = TSIM_NEW(arena, struct tsim_step_sketch);
+    const struct data_groups first = groups_at(placement, 0);
+    sketch->arena = arena;
+    sketch->costs = costs;
+    outline(sc, cluster, &first, &sketch->plan);
+    sketch->plan.plays_operators = TSIM_OPERATORS_OF_ALL;
+    int32_t last = sketch->plan.schedule.stages - 1;
+    for (int32_t i = 0; i < 3; i++)
+        sketch->groups[i] = groups_of(&sketch->plan, placement, &first, i < 2 && i < last ? i : last);
+    sketch->stage.chunks = TSIM_NEW_ARRAY(arena, (size_t)sketch->plan.schedule.chunks, struct tsim_chunk_plan);
+    return sketch;
+}
+
+const struct tsim_step_plan *tsim_step_sketch_stage(struct tsim_step_sketch *sketch, int32_t stage,
+                                                    const struct tsim_stage_plan **planned) {
+    struct tsim_step_plan *plan = &sketch->plan;
+    struct tsim_stage_plan *sp = &sketch->stage;
+    const struct data_groups *data = &sketch->groups[stage == plan->schedule.stages - 1 ? 2 : stage > 0];
+    *sp = (struct tsim_stage_plan){.chunks = sp->chunks, .layers = sp->layers};
+    memset(sp->chunks, 0, (size_t)plan->schedule.chunks * sizeof *sp->chunks);
+    for (int32_t c = 0; c < plan->schedule.chunks; c++)
+        plan_chunk(plan, sketch->costs, data, stage, c, NULL, &sp->chunks[c]);
+    plan_update(plan, stage, sp);
+    if (sp->layers)
+        memset(sp->layers, 0, TSIM_N_PARTS * sizeof *sp->layers);
+    if (plan->shards_fully)
+        plan_fully_sharded(sketch->arena, plan, data, plan->scenario, sp);
+    *planned = sp;
+    return plan;
+}
+
+/* ---- the plan ---- */
+
+struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                            const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                            const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
+                                            const struct tsim_step_sink *sink) {
+    struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
+    struct data_groups first = groups_at(placement, 0);
+    outline(sc, cluster, &first, plan);
+    number_slots(arena, plan);
+    plan->input = input;
+    plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
+    plan->tells_operators = sink && sink->wants_operators;
+    plan->copies_input = input && sc->cluster.node->host_link_bytes_per_s > 0 && sc->data.transfer_bytes > 0;
+    plan->has_copies =
+        plan->copies_input ||
+        (sc->cluster.node->host_link_bytes_per_s > 0 &&
+         (sc->training.offload.optimizer || sc->training.offload.activations_frac > 0 || tsim_streams_weights(sc)));
+    cut_layers(plan, placement);
+    plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* backward there are no fewer than forward */
+    tsim_noise_plan(sc, plan);
     bool is_whole = sink && sink->needs_whole_passes;
     if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES || (!is_whole && links_are_slow(plan, costs)))
         plan->plays_operators = TSIM_OPERATORS_OF_ALL;
@@ -1041,7 +1095,8 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
     struct tsim_group all = tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1);
     if (tsim_workers_apart(&sc->parallelism) > 0)
         all = shard_group(all, (double)(sc->n_accelerators / tsim_workers_apart(&sc->parallelism)));
-    if (all.n_ranks > 1 && !is_asynchronous) /* without this, no stage knows the others' gradients */
+    if (all.n_ranks > 1 &&
+        !tsim_is_asynchronous(plan->schedule.schedule)) /* without this, no stage knows the others' gradients */
         collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, all, &plan->norm);
     if (plan->is_stepped)
         tsim_pass_collectives_build(arena, plan);

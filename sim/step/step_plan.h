@@ -169,6 +169,17 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
                                             const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
                                             const struct tsim_step_sink *sink);
 
+/* A sketch is for those who try splits of the layers: it plans single stages with what the scenario gives them at the
+ * moment, but for their order, messages and programs, and for a tied table. */
+struct tsim_step_sketch;
+struct tsim_step_sketch *tsim_step_sketch_new(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                              const struct tsim_cluster *cluster,
+                                              const struct tsim_placement *placement,
+                                              const struct tsim_pass_costs *costs);
+/* Plans a stage. It stays until the next call; the plan that is returned has no other stages. */
+const struct tsim_step_plan *tsim_step_sketch_stage(struct tsim_step_sketch *sketch, int32_t stage,
+                                                    const struct tsim_stage_plan **planned);
+
 /* Returns what stands for all that n ranks of a stage, which hold the same or the same experts, sum and gather: a sum
  * of whole gradients as it is, because it may run on trees; everything else around a ring, with so many bytes that its
  * latency does not count. */

@@ -6,6 +6,7 @@
 #include "cluster/placement.h"
 #include "cluster/topology.h"
 #include "run/run.h"
+#include "step/balance.h"
 #include "step/step_plan.h"
 #include "support/check_main.h"
 #include "support/random.h"
@@ -146,24 +147,36 @@ static double whole_layers_s(const char *network) {
     return step_with(sets, 3);
 }
 
+/* Returns the layers of each stage as the scenario's text would give them, "[5, 3]", so that a run beside it is split in
+ * the same way. */
+static const char *split_of(const struct tsim_scenario *scenario) {
+    const struct tsim_parallelism_spec *p = &scenario->parallelism;
+    const int64_t *layers = tsim_balance(&arena, scenario, NULL)->parallelism.layers_per_chunk;
+    const char *text = "[";
+    for (int64_t k = 0; k < p->pipeline; k++)
+        text = tsim_arena_printf(&arena, "%s%lld%s", text, (long long)layers[k], k + 1 < p->pipeline ? ", " : "]");
+    return p->balances ? text : "auto";
+}
+
 /* A collective takes as much of the compute units and of HBM from the passes beside it as kernels lose on what it
  * leaves. If it takes the same in a shorter time, that costs them a little more, so faster links can make a step slower
  * by a few percent. */
 static void check_senses(const struct tsim_scenario *scenario) {
-    static const char LATENCY[] = "cluster.node.accelerator.efficiency.kernel_latency";
-    if (!scenario->parallelism.balances) { /* else another split of the layers */
-        double quick_s = step_with(&(struct tsim_override){LATENCY, "0 us"}, 1),
-               slow_s = step_with(&(struct tsim_override){LATENCY, "20 us"}, 1);
-        ck_assert_msg(quick_s <= 1.01 * slow_s, "kernels: %.9g s without latency, %.9g with\n%s", quick_s, slow_s,
-                      drawn());
-    }
+    const char *split = split_of(scenario);
+    const struct tsim_override quick[] = {{"cluster.node.accelerator.efficiency.kernel_latency", "0 us"},
+                                          {"parallelism.layers_per_stage", split}},
+                               slow[] = {{"cluster.node.accelerator.efficiency.kernel_latency", "20 us"}, quick[1]};
+    double quick_s = step_with(quick, 2), slow_s = step_with(slow, 2);
+    ck_assert_msg(quick_s <= 1.01 * slow_s, "kernels: %.9g s without latency, %.9g with\n%s", quick_s, slow_s, drawn());
     const struct tsim_override thin[] = {{"cluster.fabric.bandwidth", "400 Gb/s"},
-                                         {"cluster.node.nic_bandwidth", "400 Gb/s"}},
+                                         {"cluster.node.nic_bandwidth", "400 Gb/s"},
+                                         quick[1]},
                                thick[] = {{"cluster.fabric.bandwidth", "1600 Gb/s"},
-                                          {"cluster.node.nic_bandwidth", "1600 Gb/s"}};
+                                          {"cluster.node.nic_bandwidth", "1600 Gb/s"},
+                                          quick[1]};
     if (!scenario->cluster.fabric)
         return;
-    double thin_s = step_with(thin, 2), thick_s = step_with(thick, 2);
+    double thin_s = step_with(thin, 3), thick_s = step_with(thick, 3);
     ck_assert_msg(thick_s <= 1.05 * thin_s || thin_s <= 0, "links: %.9g s, four times as fast %.9g s\n%s", thin_s,
                   thick_s, drawn());
 }
@@ -196,7 +209,9 @@ static void check(struct outcomes *outcomes) {
     if (!scenario)
         return; /* the rules refuse it */
     outcomes->n_valid++;
-    double fluid_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off"), ideal_s = step_s("ideal", "auto");
+    const struct tsim_override ideal[] = {{"simulation.network", "ideal"},
+                                          {"parallelism.layers_per_stage", split_of(scenario)}};
+    double fluid_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off"), ideal_s = step_with(ideal, 2);
     ck_assert_double_gt(ideal_s, 0);
     ck_assert_msg((fluid_s > 0) == (unfolded_s > 0), "%s", drawn());
     outcomes->n_refused += fluid_s <= 0;

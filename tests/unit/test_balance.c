@@ -23,15 +23,21 @@ static struct tsim_pass_costs costs_of(const struct tsim_scenario *sc) {
     return costs;
 }
 
-/* Returns the time of the slowest stage; infinite if one does not fit. */
+static struct tsim_split_prices *prices_of(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs) {
+    return tsim_split_prices_new(&arena, sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), costs);
+}
+
+/* Returns the time of the slowest stage, in a step or, with several parts a stage, in the passes of a micro-batch;
+ * infinite if one does not fit. */
 static double slowest_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs) {
     double slowest = 0;
+    struct tsim_split_prices *prices = tsim_scenario_schedule(sc).chunks == 1 ? prices_of(sc, costs) : NULL;
     for (int32_t stage = 0; stage < sc->parallelism.pipeline; stage++) {
         struct tsim_stage_memory memory;
         tsim_stage_memory(sc, stage, &memory);
         if (memory.total_bytes > example.accelerator.memory_bytes - example.accelerator.usable_memory_reserve_bytes)
             return HUGE_VAL;
-        slowest = fmax(slowest, tsim_balance_stage_s(sc, costs, stage));
+        slowest = fmax(slowest, prices ? tsim_split_stage_s(prices, stage) : tsim_balance_stage_s(sc, costs, stage));
     }
     return slowest;
 }
@@ -100,7 +106,7 @@ END_TEST
 enum { MOST_LAYERS = 48, MOST_STAGES = 16 };
 
 /* Returns the cost; if memory counts, stages that do not fit never end. */
-static double plain_cost_s(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, bool heeds_memory,
+static double plain_cost_s(struct tsim_scenario *sc, struct tsim_split_prices *prices, bool heeds_memory,
                            int64_t *parts, int32_t k, int64_t first, int64_t last) {
     struct tsim_stage_memory memory;
     if (first == last && k > 0 && k < sc->parallelism.pipeline - 1)
@@ -111,7 +117,7 @@ static double plain_cost_s(struct tsim_scenario *sc, const struct tsim_pass_cost
     tsim_stage_memory(sc, k, &memory);
     bool fits =
         memory.total_bytes <= example.accelerator.memory_bytes - example.accelerator.usable_memory_reserve_bytes;
-    return fits || !heeds_memory ? tsim_balance_stage_s(sc, costs, k) : HUGE_VAL;
+    return fits || !heeds_memory ? tsim_split_stage_s(prices, k) : HUGE_VAL;
 }
 
 /* Returns whether `size` is nearer to even than `other`. If both are equally near, the larger one is. */
@@ -128,6 +134,7 @@ static bool plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *
     static double best[MOST_STAGES + 1][MOST_LAYERS + 1], times[MOST_LAYERS + 1];
     static int64_t taken[MOST_STAGES + 1][MOST_LAYERS + 1];
     int64_t n = sc->model->layers, p = sc->parallelism.pipeline, parts[MOST_STAGES];
+    struct tsim_split_prices *prices = prices_of(sc, costs);
     sc->parallelism.layers_per_chunk = parts;
     for (int64_t i = 0; i <= n; i++)
         best[0][i] = i == 0 ? 0 : HUGE_VAL;
@@ -136,7 +143,7 @@ static bool plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *
             double least = HUGE_VAL;
             for (int64_t size = 0; size <= i; size++) {
                 times[size] =
-                    fmax(best[k - 1][i - size], plain_cost_s(sc, costs, heeds_memory, parts, k - 1, i - size, i));
+                    fmax(best[k - 1][i - size], plain_cost_s(sc, prices, heeds_memory, parts, k - 1, i - size, i));
                 least = fmin(least, times[size]);
             }
             int64_t found = -1;
@@ -226,8 +233,8 @@ START_TEST(no_move_is_better) {
 }
 END_TEST
 
-/* 4,096 layers over 16 stages: cut anywhere between layers, no stage need take longer than an even share of all work
- * and one layer. */
+/* 4,096 layers over 16 stages: cut anywhere between layers, the passes of no stage need take longer than an even share
+ * of all work and one layer. */
 START_TEST(thousands_of_layers) {
     struct tsim_parallelism_spec *p = &example.scenario.parallelism;
     example.model.layers = 4096;
@@ -242,10 +249,11 @@ START_TEST(thousands_of_layers) {
                                 costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].time_s;
     for (int32_t k = 0; k < 16; k++)
         all_s += tsim_balance_stage_s(&example.scenario, &costs, k);
-    double even_s = slowest_s(&example.scenario, &costs);
-    ck_assert_double_gt(even_s, all_s / 16 + 10 * layer_s); /* by the head */
+    ck_assert_double_gt(tsim_balance_stage_s(&example.scenario, &costs, 15), all_s / 16 + 10 * layer_s); /* the head */
     p->balances = true;
-    ck_assert_double_le(slowest_s(tsim_balance(&arena, &example.scenario, NULL), &costs), all_s / 16 + layer_s);
+    const struct tsim_scenario *found = tsim_balance(&arena, &example.scenario, NULL);
+    for (int32_t k = 0; k < 16; k++)
+        ck_assert_double_le(tsim_balance_stage_s(found, &costs, k), all_s / 16 + layer_s);
 }
 END_TEST
 
@@ -306,6 +314,25 @@ START_TEST(a_heavy_head_takes_the_place_of_layers) {
 }
 END_TEST
 
+/* One micro-batch, of which the second stage has the head: its passes would be even with five layers and three. But the
+ * reduction of the gradients takes twenty times as long as they do, and is even with four and four. */
+START_TEST(few_passes_are_split_by_parameters) {
+    const struct tsim_scenario *sc =
+        load_text("schema: tsim/v1\nname: p\nmodel: {extends: gpt2-medium, layers: 8}\n"
+                  "cluster: {node: pcie-a100x8, nodes: 4, fabric: ib-ndr}\n"
+                  "training: {sequence_length: 512, micro_batch_size: 1, global_batch_size: 8}\n"
+                  "parallelism: {tensor: 2, pipeline: 2, overlap: {gradients: true}, layers_per_stage: balance,"
+                  " order: [pipeline, tensor, context, expert, data]}\nsimulation: {network: ideal}\n");
+    const int64_t *found = tsim_balance(&arena, sc, NULL)->parallelism.layers_per_chunk;
+    struct tsim_pass_costs costs = costs_of(sc);
+    struct tsim_scenario uneven = *sc;
+    uneven.parallelism.layers_per_chunk = (const int64_t[]){5, 3};
+    ck_assert_double_lt(tsim_balance_stage_s(&uneven, &costs, 0), tsim_balance_stage_s(sc, &costs, 1));
+    ck_assert_int_eq(found[0], 4);
+    ck_assert_int_eq(found[1], 4);
+}
+END_TEST
+
 /* If no split fits, the fastest of all is taken, however short its passes are. */
 START_TEST(where_nothing_fits_the_fastest_is_taken) {
     example.model.layers = 11;
@@ -361,6 +388,7 @@ static Suite *balance_suite(void) {
     tcase_add_checked_fixture(tcase, set_up_example, tear_down);
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, order_of_layers);
+    tcase_add_test(tcase, few_passes_are_split_by_parameters);
     tcase_add_test(tcase, nothing_is_better);
     tcase_add_test(tcase, the_split_is_that_of_the_plain_recursion);
     tcase_add_test(tcase, no_move_is_better);
