@@ -140,12 +140,29 @@ bool tsim_may_be_layers(const char *key) {
     return has_word(key, "layer layers block blocks expert experts", false);
 }
 
+static size_t count(const struct tsim_setting_class *classes) {
+    size_t n = 0;
+    while (classes[n].patterns)
+        n++;
+    return n;
+}
+
 /* Finds the first pattern that matches the setting. Returns its class, or NULL. */
 static const struct tsim_setting_class *find_pattern(const char *key, const struct tsim_value *value,
                                                      const struct tsim_setting_class *classes, size_t n_classes,
                                                      const char **pattern, size_t *length) {
     const bool is_off = value && tsim_value_is_off(value);
-    for (size_t i = 0; i < n_classes; i++)
+    for (size_t i = 0; i < n_classes; i++) {
+        if (classes[i].of_section) {
+            const size_t n = strlen(classes[i].patterns);
+            const struct tsim_setting_class *found = NULL;
+            if (strncmp(key, classes[i].patterns, n) == 0)
+                found =
+                    find_pattern(key + n, value, classes[i].of_section, count(classes[i].of_section), pattern, length);
+            if (found)
+                return found;
+            continue;
+        }
         for (const char *at = classes[i].patterns; *at; at += strspn(at, " ")) {
             *pattern = at;
             *length = strcspn(at, " ");
@@ -153,6 +170,7 @@ static const struct tsim_setting_class *find_pattern(const char *key, const stru
                 return &classes[i];
             at += *length;
         }
+    }
     return NULL;
 }
 
@@ -163,16 +181,25 @@ const struct tsim_setting_class *tsim_setting_class_of(const char *key, const st
     return find_pattern(key, value, classes, n_classes, &pattern, &length);
 }
 
-bool tsim_is_any_of_section(const char *key, const struct tsim_value *value, const struct tsim_setting_class *classes,
-                            size_t n_classes) {
+bool tsim_is_any_of_family(const char *key, const struct tsim_value *value, const struct tsim_setting_class *classes,
+                           size_t n_classes) {
     static const char OF_FILES[] = "checkpoint checkpoints dataset datasets dataloader loader tokenizer callbacks "
                                    "callback loggers exp ci variables prompt streams lighteval launcher";
     const char *pattern, *dot = strrchr(key, '.');
-    char section[128];
-    size_t length = dot && (size_t)(dot - key) < sizeof section ? (size_t)(dot - key) : 0;
-    memcpy(section, key, length);
-    section[length] = '\0';
-    return length > 0 && !has_word(section, OF_FILES, false) &&
-           find_pattern(key, value, classes, n_classes, &pattern, &length) && length > 2 &&
-           strncmp(pattern + length - 2, ".*", 2) == 0 && !tsim_is_housekeeping(key) && tsim_may_change_run(dot + 1);
+    char text[128];
+    size_t length = dot && (size_t)(dot - key) < sizeof text ? (size_t)(dot - key) : 0;
+    memcpy(text, key, length);
+    text[length] = '\0';
+    if (has_word(text, OF_FILES, false) || tsim_is_housekeeping(key) || !tsim_may_change_run(dot ? dot + 1 : key) ||
+        !find_pattern(key, value, classes, n_classes, &pattern, &length) || memchr(pattern, '=', length))
+        return false;
+    memcpy(text, pattern, length = length < sizeof text ? length : sizeof text - 1);
+    text[length] = '\0';
+    dot = strrchr(text, '.');
+    char *star = strchr(dot ? dot : text, '*');
+    if (!star || strchr(text, '='))
+        return false;
+    *star = '\0';
+    /* All that begins with "wandb_" or "eval_" is about logs or evaluation, whatever follows; a section is not. */
+    return star == text || star[-1] == '.' || !tsim_is_housekeeping(text);
 }

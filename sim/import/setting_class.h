@@ -15,16 +15,20 @@ struct tsim_setting_class {
     const char *why; /* NULL: no effect on performance; else the effect that is not modelled, for a warning */
     /* It changes the model, the data type, the batch or the parallelism: an error, unless --ignore names it. */
     bool changes_run;
+    /* The classes of another program's settings; `patterns` is then the prefix of their keys here. A row without
+     * patterns ends them. */
+    const struct tsim_setting_class *of_section;
 };
 
 /* Returns the class of a setting by its key here and its value; NULL if there is none. Without a value, it returns the
  * first class with a pattern of the key, whatever values that is about. */
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
                                                        const struct tsim_setting_class *classes, size_t n_classes);
-/* Returns whether a setting has its class only because it stands in a section (a pattern SECTION.*), though its name may
- * be about the model, its data types, the batch or the plan. */
-bool tsim_is_any_of_section(const char *key, const struct tsim_value *value, const struct tsim_setting_class *classes,
-                            size_t n_classes);
+/* Returns whether a setting has its class only because its name belongs to a family (a pattern with a star: SECTION.*,
+ * moe_*) whose members nobody has listed, though it may be about the model, its data types, the batch or the plan. A
+ * member that changes nothing is listed before its family. */
+bool tsim_is_any_of_family(const char *key, const struct tsim_value *value, const struct tsim_setting_class *classes,
+                           size_t n_classes);
 /* Returns whether the words of a key that no class knows are about files, names, logs, evaluation, or numbers of the
  * learning rate and of initialization, on which no step's time depends. Words about models, plans and configurations in
  * it rule that out. */

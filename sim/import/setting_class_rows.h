@@ -5,11 +5,14 @@
 #include "import/setting_class.h"
 
 #define NOTHING(patterns)                                                                                              \
-    { patterns, NULL, false }
+    { patterns, NULL, false, NULL }
 #define SPEED(patterns, what)                                                                                          \
-    { patterns, what, false }
+    { patterns, what, false, NULL }
 #define REFUSED(patterns, what)                                                                                        \
-    { patterns, what, true }
+    { patterns, what, true, NULL }
+/* Settings of another program, whose keys stand behind a prefix. */
+#define SECTION(prefix, classes)                                                                                       \
+    { prefix, NULL, false, classes }
 
 /* The reasons that several programs share. */
 #define INFERENCE "this is inference: tsim simulates training"

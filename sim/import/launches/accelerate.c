@@ -2,6 +2,7 @@
  * utils/dataclasses.py): machines, precision, and how DeepSpeed, FSDP or Megatron-LM divide a model that the program's code has. */
 #include "import/launches/accelerate.h"
 #include "config/text/document.h"
+#include "import/launches/deepspeed.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
@@ -26,7 +27,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "fsdp_config.fsdp_backward_prefetch* fsdp_config.fsdp_cpu_ram_efficient_loading "
             "fsdp_config.fsdp_forward_prefetch fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_sync_module_states "
             "fsdp_config.fsdp_use_orig_params fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.fsdp_version "
-            "deepspeed_config.gradient_clip* deepspeed_config.contiguous_gradients "
+            "deepspeed_config.gradient_clipping deepspeed_config.gradient_clip deepspeed_config.contiguous_gradients "
             "deepspeed_config.zero3_save_16bit_model"),
     NOTHING("compute_environment debug distributed_type downcast_bf16 enable_cpu_affinity gpu_ids machine_rank "
             "main_process_* main_training_function mixed_precision num_machines num_processes rdzv_* same_network "
@@ -35,6 +36,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "mpirun_config.* max_restarts monitor_interval ec2_instance_type profile region image_uri py_version "
             "pytorch_version transformers_version iam_role_name sagemaker_* additional_args base_job_name ps_config* "
             "deepspeed_hostfile"),
+    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

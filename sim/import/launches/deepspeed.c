@@ -1,3 +1,4 @@
+#include "import/launches/deepspeed.h"
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 
@@ -6,6 +7,7 @@
 #include "import/launches/gpt.h"
 #include "import/launches/launch_log.h"
 #include "import/overrides.h"
+#include "import/setting_class_rows.h"
 
 #include <string.h>
 
@@ -29,82 +31,88 @@ static const struct {
     {"zero_optimization.stage3_gather_16bit_weights_on_model_save", "whether weights are gathered when saved"},
 };
 
-/* clang-format off */
-static const struct tsim_setting_class CLASSES[] = {
-    {"_comment* *comment _*", NULL}, {"deepspeed_multinode_launcher distributed_type max_grad_norm gradient_checkpointing", NULL},
-    {"optimizer.params.*", NULL}, {"scheduler.*", NULL}, {"steps_per_print", NULL}, {"wall_clock_breakdown", NULL},
-    {"gradient_clipping", NULL},
-    {"fp16.fp16_master_weights_and_grads", "master weights and gradients are in fp16, which is not modelled", true},
-    {"fp16.loss_scale* fp16.initial_scale_power fp16.hysteresis fp16.min_loss_scale fp16.auto_cast fp16.consecutive_*", NULL},
-    {"fp16.*", NULL}, {"bf16.enabled", NULL}, {"zero_allow_untested_optimizer", NULL},
-    {"zero_force_ds_cpu_optimizer", NULL}, {"prescale_gradients", NULL}, {"gradient_predivide_factor", NULL},
-    {"dump_state", NULL}, {"memory_breakdown", NULL}, {"tensorboard.*", NULL}, {"wandb.*", NULL},
-    {"csv_monitor.*", NULL}, {"comms_logger.*", NULL}, {"checkpoint.*", NULL}, {"logging*", NULL}, {"seed", NULL},
-    {"elasticity.enabled", "a batch and a number of accelerators that change", true}, {"elasticity.*", NULL},
-    {"autotuning.enabled", "batch and sharding are tried out, not given", true}, {"autotuning.*", NULL},
-    {"aio.*", NULL}, {"communication_data_type", NULL},
-    {"data_types.grad_accum_dtype=fp32", NULL},
-    {"data_types.*", "gradients are added up in another data type than they are reduced in", true},
-    {"zero_optimization.reduce_scatter=OFF", "gradients summed up on every rank, where one rank each needs the sum"},
-    {"zero_optimization.contiguous_gradients=OFF", "gradients that are reduced where they are, with holes between them"},
-    {"zero_optimization.allgather_partitions=OFF", "parameters sent from rank to rank in place of gathers"},
-    {"zero_optimization.contiguous_gradients", NULL}, {"zero_optimization.allgather_partitions", NULL},
-    {"zero_optimization.reduce_scatter", NULL}, {"zero_optimization.sub_group_size", NULL},
-    {"zero_optimization.stage3_gather_*", NULL}, {"zero_optimization.ignore_unused_parameters", NULL},
-    {"zero_optimization.load_from_fp32_weights", NULL}, {"zero_optimization.log_trace_cache_warnings", NULL},
-    {"zero_optimization.elastic_checkpoint", NULL}, {"zero_optimization.legacy_stage1", NULL},
-    {"zero_optimization.use_multi_rank_bucket_allreduce", NULL}, {"zero_optimization.allgather_bucket_size", "the size of gathers"},
-    {"zero_optimization.round_robin_gradients", NULL}, {"zero_optimization.cpu_offload_use_pin_memory", NULL},
-    {"zero_optimization.memory_efficient_linear", NULL}, {"zero_optimization.override_module_apply", NULL},
-    {"zero_optimization.stage3_prefetch_bucket_size", NULL},
-    {"zero_optimization.stage3_param_persistence_threshold", "small parameters that are not sharded"},
-    {"zero_optimization.stage3_model_persistence_threshold", "parameters that are not sharded"},
-    {"zero_optimization.stage3_max_live_parameters", "a bound on gathered parameters"},
-    {"zero_optimization.stage3_max_reuse_distance", NULL},
-    {"zero_optimization.zero_hpz_partition_size=1", NULL},
-    {"zero_optimization.zero_hpz_partition_size", "a second copy of the weights within a node (ZeRO++) is not modelled", true},
-    {"zero_optimization.zero_quantized_*", "communication in fewer bits (ZeRO++) is not modelled", true},
-    {"zero_optimization.mics_hierarchical_params_gather", "gathers in two levels"},
-    {"zero_optimization.offload_optimizer.*", NULL},
-    {"zero_optimization.offload_param.device", "parameters on the host or a disk: memory and time are those without it"},
-    {"zero_optimization.offload_param.*", NULL},
-    {"zero_optimization.cpu_offload_params", "parameters on the host: memory and time are those without it"},
-    {"zero_optimization.cpu_offload*", NULL},
-    {"zero_optimization.stage3_*", NULL},
-    {"zero_optimization.gather_16bit_*", NULL}, {"zero_optimization.module_granularity_threshold", NULL},
-    {"zero_optimization.pipeline_loading_checkpoint", NULL}, {"zero_optimization.leaf_module*", NULL},
-    {"zero_optimization.use_all_reduce_for_fetch_params", "gathers done as all-reduces"},
-    {"zero_optimization.zeropp_*", "communication in fewer bits (ZeRO++) is not modelled", true},
-    {"bf16.bf16_*", "optimizer states in fewer bits are not modelled", true}, {"bf16.*", NULL},
-    {"amp.enabled", "Apex's mixed precision is not modelled: fp16 and bf16 are", true}, {"amp.*", NULL},
-    {"torch_autocast.enabled", "autocast is not modelled: fp16 and bf16 are", true}, {"torch_autocast.*", NULL},
-    {"activation_checkpointing.*", "the model's code decides whether layers are recomputed: --set training.recompute=full"},
-    {"pipeline.stages", "the pipeline: --set parallelism.pipeline=N takes it over", true},
-    {"pipeline.*", NULL},
-    {"flops_profiler.*", "the cost of profiling"},
-    {"compression_training.*.enabled", "the model is compressed while it trains", true}, {"compression_training.*", NULL},
-    {"sparse_attention.*", "sparse attention is not modelled", true},
-    {"curriculum_learning.enabled", "sequences that grow while training", true}, {"curriculum_learning.*", NULL},
-    {"data_efficiency.enabled", "sequences that grow while training", true}, {"data_efficiency.*", NULL},
-    {"progressive_layer_drop.enabled", "layers that are left out while training", true}, {"progressive_layer_drop.*", NULL},
-    {"eigenvalue.*", NULL}, {"nebula.*", NULL}, {"timers.*", NULL}, {"communication_*", NULL}, {"disable_allgather", NULL},
-    {"fp32_allreduce", "gradients reduced in fp32: communication_data_type says that", true},
-    {"weight_quantization.*", "weights in fewer bits are not modelled", true},
-    {"seq_parallel_communication_data_type", "a different data type for the exchange within a sequence is not modelled", true},
-    {"monitor_config.*", NULL}, {"load_universal_checkpoint", NULL}, {"use_node_local_storage", NULL},
-    {"optimizer.legacy_fusion", NULL}, {"gradient_accumulation_dtype", "gradients are added up in another data type", true},
-    {"sparse_gradients", NULL}, {"use_data_before_expert_parallelism", NULL}, {"dataloader_drop_last", NULL},
-    {"dump_*", NULL}, {"zero_force_*", NULL}, {"hybrid_engine.enabled", "this is reinforcement learning: tsim simulates plain training", true},
-    {"hybrid_engine.*", NULL},
-    {"compile.*", "compilation: software.fusion"}, {"tensor_parallel.*", "parts of tensor parallelism"},
+const struct tsim_setting_class TSIM_DEEPSPEED_CLASSES[] = {
+    REFUSED("fp16.fp16_master_weights_and_grads", "master weights and gradients are in fp16, which is not modelled"),
+    REFUSED("elasticity.enabled", "a batch and a number of accelerators that change"),
+    REFUSED("autotuning.enabled", "batch and sharding are tried out, not given"),
+    NOTHING("data_types.grad_accum_dtype=fp32 data_types.grad_accum_dtype=auto"),
+    REFUSED("data_types.*", "gradients are added up in another data type than they are reduced in"),
+    SPEED("zero_optimization.reduce_scatter=OFF",
+          "gradients summed up on every rank, where one rank each needs the sum"),
+    SPEED("zero_optimization.contiguous_gradients=OFF",
+          "gradients that are reduced where they are, with holes between them"),
+    SPEED("zero_optimization.allgather_partitions=OFF", "parameters sent from rank to rank in place of gathers"),
+    SPEED("zero_optimization.allgather_bucket_size", "the size of gathers"),
+    SPEED("zero_optimization.stage3_param_persistence_threshold", "small parameters that are not sharded"),
+    SPEED("zero_optimization.stage3_model_persistence_threshold", "parameters that are not sharded"),
+    NOTHING("zero_optimization.stage3_max_live_parameters=1e9 zero_optimization.stage3_max_live_parameters=1000000000 "
+            "zero_optimization.stage3_max_live_parameters=1e+9"),
+    SPEED("zero_optimization.stage3_max_live_parameters", "a bound on gathered parameters"),
+    NOTHING("zero_optimization.zero_hpz_partition_size=1"),
+    REFUSED("zero_optimization.zero_hpz_partition_size",
+            "a second copy of the weights within a node (ZeRO++) is not modelled"),
+    REFUSED("zero_optimization.zero_quantized_* zero_optimization.zeropp_*",
+            "communication in fewer bits (ZeRO++) is not modelled"),
+    SPEED("zero_optimization.mics_hierarchical_params_gather", "gathers in two levels"),
+    SPEED("zero_optimization.offload_param.device zero_optimization.cpu_offload_params",
+          "parameters on the host or a disk: memory and time are those without it"),
+    SPEED("zero_optimization.use_all_reduce_for_fetch_params", "gathers done as all-reduces"),
+    REFUSED("bf16.bf16_*", "optimizer states in fewer bits are not modelled"),
+    REFUSED("amp.enabled", "Apex's mixed precision is not modelled: fp16 and bf16 are"),
+    REFUSED("torch_autocast.enabled", "autocast is not modelled: fp16 and bf16 are"),
+    SPEED("activation_checkpointing.*",
+          "the model's code decides whether layers are recomputed: --set training.recompute=full"),
+    NOTHING("pipeline.stages=auto"),
+    REFUSED("pipeline.stages", "the pipeline: --set parallelism.pipeline=N takes it over"),
+    SPEED("flops_profiler.*", "the cost of profiling"),
+    REFUSED("compression_training.*.enabled", "the model is compressed while it trains"),
+    REFUSED("sparse_attention.*", "sparse attention is not modelled"),
+    REFUSED("curriculum_learning.enabled data_efficiency.enabled", "sequences that grow while training"),
+    REFUSED("progressive_layer_drop.enabled", "layers that are left out while training"),
+    REFUSED("fp32_allreduce", "gradients reduced in fp32: communication_data_type says that"),
+    REFUSED("weight_quantization.*", "weights in fewer bits are not modelled"),
+    REFUSED("seq_parallel_communication_data_type",
+            "a different data type for the exchange within a sequence is not modelled"),
+    REFUSED("gradient_accumulation_dtype", "gradients are added up in another data type"),
+    REFUSED("hybrid_engine.enabled", "this is reinforcement learning: tsim simulates plain training"),
+    SPEED("compile.*", "compilation: software.fusion"),
+    SPEED("tensor_parallel.*", "parts of tensor parallelism"),
+    NOTHING("_comment* *comment _* deepspeed_multinode_launcher distributed_type max_grad_norm gradient_checkpointing "
+            "optimizer.type optimizer.params.* optimizer.legacy_fusion scheduler.* steps_per_print "
+            "wall_clock_breakdown gradient_clipping train_batch_size train_micro_batch_size_per_gpu "
+            "gradient_accumulation_steps fp16.loss_scale_window optimizer.params.adam_w_mode fp16.* bf16.* "
+            "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer "
+            "zero_force_* prescale_gradients gradient_predivide_factor dump_* memory_breakdown tensorboard.* wandb.* "
+            "csv_monitor.* comms_logger.* checkpoint.* logging* seed elasticity.* autotuning.* aio.* "
+            "communication_data_type communication_* amp.* torch_autocast.* pipeline.* compression_training.* "
+            "curriculum_learning.* data_efficiency.* progressive_layer_drop.* hybrid_engine.* eigenvalue.* nebula.* "
+            "timers.* disable_allgather monitor_config.* load_universal_checkpoint use_node_local_storage "
+            "sparse_gradients use_data_before_expert_parallelism dataloader_drop_last"),
+    NOTHING("zero_optimization.contiguous_gradients zero_optimization.allgather_partitions "
+            "zero_optimization.reduce_scatter zero_optimization.sub_group_size zero_optimization.reduce_bucket_size "
+            "zero_optimization.overlap_comm zero_optimization.stage zero_optimization.offload_optimizer.device "
+            "zero_optimization.offload_param.pin_memory zero_optimization.offload_optimizer.pin_memory "
+            "zero_optimization.stage3_gather_16bit_weights_on_model_save "
+            "zero_optimization.stage3_gather_fp16_weights_on_model_save zero_optimization.stage3_gather_* "
+            "zero_optimization.gather_16bit_* zero_optimization.ignore_unused_parameters "
+            "zero_optimization.load_from_fp32_weights zero_optimization.log_trace_cache_warnings "
+            "zero_optimization.elastic_checkpoint zero_optimization.legacy_stage1 "
+            "zero_optimization.use_multi_rank_bucket_allreduce zero_optimization.round_robin_gradients "
+            "zero_optimization.cpu_offload_use_pin_memory zero_optimization.memory_efficient_linear "
+            "zero_optimization.override_module_apply zero_optimization.stage3_prefetch_bucket_size "
+            "zero_optimization.stage3_max_reuse_distance zero_optimization.offload_optimizer.* "
+            "zero_optimization.offload_param.* zero_optimization.cpu_offload* zero_optimization.stage3_* "
+            "zero_optimization.module_granularity_threshold zero_optimization.pipeline_loading_checkpoint "
+            "zero_optimization.leaf_module*"),
+    {NULL, NULL, false, NULL},
 };
-/* clang-format on */
 
 #define MOST_ELEMENTS INT64_C(1000000000000000)
 
 struct reading {
     struct tsim_recipe *r;
-    bool has_auto_precision, has_auto_bucket, has_auto_ahead;
+    const char *prefix; /* of the settings' keys; empty: the file has nothing but DeepSpeed's */
+    bool is_beside;     /* they are in a file beside the imported one */
     bool is_log;
     int64_t world; /* of a log; 0: not said */
 };
@@ -128,26 +136,47 @@ static void explain_auto(const struct reading *g, const char *name, const struct
     tsim_recipe_note(g->r, name, value, "auto: as if it were not there");
 }
 
+static const struct tsim_setting *any(const struct reading *g, const char *name) {
+    return find(g->r, tsim_arena_printf(g->r->arena, "%s%s", g->prefix, name));
+}
+
+static bool has_auto(const struct reading *g, const char *name) {
+    const struct tsim_setting *s = any(g, name);
+    return s && is_auto(s->value);
+}
+
+/* Returns the setting; NULL if there is none, or if its value is "auto". */
+static const struct tsim_setting *of(const struct reading *g, const char *name) {
+    return has_auto(g, name) ? NULL : any(g, name);
+}
+
 /* "auto" counts as absent; where it matters, a comment says what is assumed. */
 static void add_setting(void *context, const char *name, const struct tsim_value *value) {
     const struct reading *g = context;
-    if (strcmp(name, TSIM_CARRIED_KEY) == 0)
-        for (size_t i = 0; i < (value->kind == TSIM_VALUE_SEQUENCE ? value->n_items : 0); i++)
+    if (strcmp(name, TSIM_CARRIED_KEY) == 0) {
+        for (size_t i = 0; i < (value->kind == TSIM_VALUE_SEQUENCE && !g->is_beside ? value->n_items : 0); i++)
             tsim_recipe_carry(g->r, value->items[i],
                               value->items[i]->kind == TSIM_VALUE_SCALAR ? value->items[i]->text : "");
-    else if (is_auto(value))
+        return;
+    }
+    if (is_auto(value) && !g->is_beside)
         explain_auto(g, name, value);
-    else
-        tsim_recipe_add(g->r, name, name, value);
+    tsim_recipe_add(g->r, name, tsim_arena_printf(g->r->arena, "%s%s", g->prefix, name), value);
+}
+
+/* Nothing more is to be said of a setting that is "auto". */
+static void pass_over_autos(const struct reading *g) {
+    for (size_t i = 0; i < g->r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
+        if (strncmp(g->r->settings[i].key, g->prefix, strlen(g->prefix)) == 0 && is_auto(g->r->settings[i].value))
+            g->r->settings[i].is_used = true;
 }
 
 /* ---- batch and cluster ---- */
 
 /* train_batch_size = micro-batch x accumulation x replicas; the missing one follows from the others. */
 static void put_batch(struct reading *g, int64_t model_ranks) {
-    const struct tsim_setting *all = find(g->r, "train_batch_size"),
-                              *micro = find(g->r, "train_micro_batch_size_per_gpu"),
-                              *steps = find(g->r, "gradient_accumulation_steps");
+    const struct tsim_setting *all = of(g, "train_batch_size"), *micro = of(g, "train_micro_batch_size_per_gpu"),
+                              *steps = of(g, "gradient_accumulation_steps");
     int64_t total = all ? tsim_setting_int(g->r, all, 1, INT64_C(1000000000000)) : 0;
     const int64_t given = tsim_import_override_int(&g->r->input, "training.micro_batch_size");
     int64_t size = given ? given : micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 0;
@@ -199,21 +228,22 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
 /* ---- the rest of training ---- */
 
 static void put_precision(struct reading *g) {
-    const struct tsim_setting *bf16 = find(g->r, "bf16.enabled"), *fp16 = find(g->r, "fp16.enabled");
-    const struct tsim_setting *named = find(g->r, "communication_data_type");
-    bool has_bf16 = bf16 && tsim_setting_flag(g->r, bf16), has_fp16 = fp16 && tsim_setting_flag(g->r, fp16);
-    const char *word = has_fp16 ? "fp16" : has_bf16 || g->has_auto_precision ? "bf16" : "fp32";
+    const struct tsim_setting *bf16 = of(g, "bf16.enabled"), *fp16 = of(g, "fp16.enabled");
+    const struct tsim_setting *named = of(g, "communication_data_type");
+    bool has_bf16 = bf16 && tsim_setting_flag(g->r, bf16), has_fp16 = fp16 && tsim_setting_flag(g->r, fp16),
+         is_open = has_auto(g, "bf16.enabled") || has_auto(g, "fp16.enabled");
+    const char *word = has_fp16 ? "fp16" : has_bf16 || is_open ? "bf16" : "fp32";
     if (has_bf16 && has_fp16)
         tsim_recipe_error(g->r, fp16, "cannot be together with %s", bf16->name);
     if (has_bf16 || has_fp16)
         tsim_recipe_put(g->r, "training.precision", has_bf16 ? bf16 : fp16, NULL, "%s", word);
-    else if (!g->has_auto_precision)
+    else if (!is_open)
         tsim_recipe_put(g->r, "training.precision", NULL, "neither bf16 nor fp16 is enabled", "%s", word);
     else
         tsim_recipe_assume(g->r, "training.precision", "bf16 or fp16 is auto", "%s", word);
     if (has_fp16)
-        tsim_recipe_put_loss_scaling(g->r, find(g->r, "fp16.loss_scale"), find(g->r, "fp16.loss_scale_window"),
-                                     find(g->r, "fp16.hysteresis"));
+        tsim_recipe_put_loss_scaling(g->r, of(g, "fp16.loss_scale"), of(g, "fp16.loss_scale_window"),
+                                     of(g, "fp16.hysteresis"));
     if (named)
         word = strcmp(tsim_setting_text(named), "fp32") == 0   ? "fp32"
                : strcmp(tsim_setting_text(named), "fp16") == 0 ? "fp16"
@@ -223,7 +253,7 @@ static void put_precision(struct reading *g) {
 }
 
 static void put_optimizer(struct reading *g) {
-    const struct tsim_setting *s = find(g->r, "optimizer.type");
+    const struct tsim_setting *s = of(g, "optimizer.type");
     const char *text = s ? tsim_setting_text(s) : "AdamW";
     if (strcmp(text, "Lamb") == 0)
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "lamb");
@@ -240,23 +270,14 @@ static void put_optimizer(struct reading *g) {
 
 /* ---- sharding ---- */
 
-static int64_t hidden_of_model(struct reading *g) {
-    const char *set = tsim_import_override(&g->r->input, "model");
-    const struct tsim_model *model;
-    struct tsim_diags unused;
-    tsim_diags_init(&unused);
-    bool is_known = tsim_catalogue_load_model(g->r->arena, set ? set : TSIM_DEFAULT_MODEL, &model, &unused) == TSIM_OK;
-    tsim_diags_release(&unused);
-    return is_known ? model->hidden : 0;
-}
-
 /* Puts a number of elements under `path`: the given one; for "auto", the one that the Trainer computes from the model's
  * hidden size; otherwise DeepSpeed's default. 0 becomes the least value, because the key would take 0 for its own
  * default. */
-static void put_elements(struct reading *g, const char *key, const char *path, bool is_auto_set, const char *auto_text,
-                         double of_square, int64_t usual) {
-    const struct tsim_setting *s = find(g->r, key);
-    int64_t hidden = is_auto_set ? hidden_of_model(g) : 0;
+static void put_elements(struct reading *g, const char *key, const char *path, const char *auto_text, double of_square,
+                         int64_t usual) {
+    const struct tsim_setting *s = of(g, key);
+    const struct tsim_model *model = has_auto(g, key) ? tsim_recipe_model(g->r) : NULL;
+    const int64_t hidden = model && auto_text ? model->hidden : 0;
     int64_t n = s            ? tsim_setting_int(g->r, s, 0, MOST_ELEMENTS)
                 : hidden > 0 ? (int64_t)(of_square * (double)(hidden * hidden))
                              : usual;
@@ -270,15 +291,15 @@ static void put_elements(struct reading *g, const char *key, const char *path, b
 /* Stage 3: each module gathers its own weights, and drops them unless they are used again soon. */
 static void put_gathers(struct reading *g) {
     tsim_recipe_put(g->r, "software.gather_unit", NULL, "DeepSpeed gathers module by module", "product");
-    put_elements(g, "zero_optimization.stage3_prefetch_bucket_size", "software.gather_ahead", g->has_auto_ahead,
+    put_elements(g, "zero_optimization.stage3_prefetch_bucket_size", "software.gather_ahead",
                  "stage3_prefetch_bucket_size auto: 0.9 x hidden x hidden", 0.9, 50000000);
-    put_elements(g, "zero_optimization.stage3_max_reuse_distance", "software.gather_reuse", false, NULL, 0, 1000000000);
+    put_elements(g, "zero_optimization.stage3_max_reuse_distance", "software.gather_reuse", NULL, 0, 1000000000);
 }
 
-static void put_zero(struct reading *g) {
-    const struct tsim_setting *stage = find(g->r, "zero_optimization.stage"), *old = find(g->r, "zero_optimization"),
-                              *overlap = find(g->r, "zero_optimization.overlap_comm"),
-                              *mics = find(g->r, "zero_optimization.mics_shard_size");
+static int64_t put_zero(struct reading *g) {
+    const struct tsim_setting *stage = of(g, "zero_optimization.stage"), *old = of(g, "zero_optimization"),
+                              *overlap = of(g, "zero_optimization.overlap_comm"),
+                              *mics = of(g, "zero_optimization.mics_shard_size");
     int64_t zero = stage ? tsim_setting_int(g->r, stage, 0, 3) : old && tsim_setting_flag(g->r, old);
     bool overlaps = overlap ? tsim_setting_flag(g->r, overlap) : zero == 3;
     const char *value = overlaps ? "true" : "false", *why = overlap ? NULL : "DeepSpeed's default: with stage 3 alone";
@@ -288,18 +309,18 @@ static void put_zero(struct reading *g) {
         tsim_recipe_put(g->r, "parallelism.zero_group", mics, NULL, "%s", tsim_setting_text(mics));
     tsim_recipe_put(g->r, "parallelism.overlap.gradients", overlap, why, "%s", value);
     tsim_recipe_put(g->r, "parallelism.overlap.parameters", overlap, why, "%s", value);
-    put_elements(g, "zero_optimization.reduce_bucket_size", "software.bucket", g->has_auto_bucket,
+    put_elements(g, "zero_optimization.reduce_bucket_size", "software.bucket",
                  "reduce_bucket_size auto: hidden x hidden", 1, 500000000);
     if (zero == 3)
         put_gathers(g);
+    return zero;
 }
 
 /* Puts the optimizer's state and step on the host. */
 static void put_offload(struct reading *g) {
-    static const char *const KEYS[] = {"zero_optimization.offload_optimizer.device", "zero_optimization.cpu_offload",
-                                       NULL};
-    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS),
-                              *share = find(g->r, "zero_optimization.offload_optimizer.ratio");
+    const struct tsim_setting *device = of(g, "zero_optimization.offload_optimizer.device"),
+                              *old = of(g, "zero_optimization.cpu_offload"), *s = device ? device : old,
+                              *share = of(g, "zero_optimization.offload_optimizer.ratio");
     const char *text = s ? tsim_setting_text(s) : "none";
     if (strcmp(text, "none") == 0 || strcmp(text, "false") == 0)
         return;
@@ -344,11 +365,29 @@ static void build(struct reading *g) {
     put_offload(g);
 }
 
-static void find_autos(struct reading *g, const struct tsim_value *root) {
-    g->has_auto_precision =
-        is_auto(tsim_value_find_path(root, "bf16.enabled")) || is_auto(tsim_value_find_path(root, "fp16.enabled"));
-    g->has_auto_bucket = is_auto(tsim_value_find_path(root, "zero_optimization.reduce_bucket_size"));
-    g->has_auto_ahead = is_auto(tsim_value_find_path(root, "zero_optimization.stage3_prefetch_bucket_size"));
+/* ---- beside another program ---- */
+
+static const struct tsim_setting_class BESIDE[] = {SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES)};
+
+bool tsim_deepspeed_add_file(struct tsim_recipe *r, const struct tsim_setting *named) {
+    const char *path = tsim_setting_text(named);
+    struct reading g = {.r = r, .prefix = TSIM_DEEPSPEED_PREFIX, .is_beside = true};
+    size_t size = 0;
+    const char *text = r->input.read_beside ? r->input.read_beside(r->arena, r->input.file, path, &size) : NULL;
+    const struct tsim_value *root = NULL;
+    if (!text || tsim_document_parse_wide(r->arena, path, text, size, &root, r->diags) != TSIM_OK)
+        return text != NULL;
+    if (root->kind == TSIM_VALUE_MAPPING)
+        tsim_recipe_each(r, root, add_setting, &g);
+    tsim_recipe_accepts(r, BESIDE, 1);
+    return true;
+}
+
+int64_t tsim_deepspeed_put_sharding(struct tsim_recipe *r) {
+    struct reading g = {.r = r, .prefix = TSIM_DEEPSPEED_PREFIX};
+    pass_over_autos(&g);
+    put_offload(&g);
+    return put_zero(&g);
 }
 
 /* ---- what it printed ---- */
@@ -377,21 +416,23 @@ static void put_measured(struct reading *g) {
         tsim_log_put_measured(g->r, &TSIM_LOG_DEEPSPEED, &series);
 }
 
+static const struct tsim_setting_class CLASSES[] = {SECTION("", TSIM_DEEPSPEED_CLASSES)};
+
 enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct tsim_import_input *input,
                                        struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     const struct tsim_value *root;
-    struct reading g = {.r = &r};
+    struct reading g = {.r = &r, .prefix = ""};
     tsim_recipe_init(&r, arena, input, "DeepSpeed", diags);
     enum tsim_status status = read_file(&g, &root);
     if (status == TSIM_OK) {
         tsim_recipe_each(g.r, root, add_setting, &g);
-        find_autos(&g, root);
-        if (tsim_recipe_accepts(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0]))
+        pass_over_autos(&g);
+        if (tsim_recipe_accepts(&r, CLASSES, 1))
             build(&g);
         if (g.is_log)
             put_measured(&g);
-        status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], result);
+        status = tsim_recipe_finish(&r, CLASSES, 1, result);
     }
     tsim_recipe_release(&r);
     return status;

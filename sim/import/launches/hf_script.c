@@ -7,6 +7,7 @@
 #include "base/file_bytes.h"
 #include "config/text/document.h"
 #include "import/launches/accelerate.h"
+#include "import/launches/deepspeed.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/recipe_short.h"
@@ -50,6 +51,13 @@ static const struct tsim_setting_class SCRIPT[] = {
     SPEED("one_process", "one process for several accelerators, which copies the weights to them in each pass"),
     SPEED("unpacked", NOT_PACKED),
     NOTHING(
+        "lora_alpha lora_r lora_rank lora_dropout fsdp_transformer_layer_cls_to_wrap load_in_4bit load_in_8bit "
+        "quant_type "
+        "bnb_4bit_quant_type bnb_4bit_compute_dtype bnb_4bit_use_double_quant use_flash_attention "
+        "use_flash_attention_2 config_name prompt_template_name fsdp_config.fsdp_transformer_layer_cls_to_wrap "
+        "fsdp_config.transformer_layer_cls_to_wrap fsdp_config.fsdp_sync_module_states "
+        "fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_state_dict_type "
+        "fsdp_config.fsdp_cpu_ram_efficient_loading tokenizer_model_max_length "
         "program launcher.* fsdp_* deepspeed_* deepspeed lora_* trainable target_modules peft_* use_peft use_lora "
         "use_qlora lora q_lora load_in_* use_4bit use_8bit bits quant* double_quant bnb_* use_nested_quant torch_dtype "
         "dtype model_name* model_id* tokenizer_* trust_remote_code use_fast_tokenizer model_revision token "
@@ -77,6 +85,9 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("use_liger_kernel", "Liger's fused kernels: software.cross_entropy and software.fusion"),
     SPEED("bf16_full_eval fp16_full_eval", "evaluation in another precision"),
     NOTHING(
+        "per_device_eval_batch_size load_best_model_at_end save_only_model ddp_backend hub_model_id "
+        "per_gpu_eval_batch_size include_inputs_for_metrics include_num_input_tokens_seen "
+        "dataset_config dataset_config_name "
         "output_dir overwrite_* do_* eval_* evaluation_* per_device_eval_* per_gpu_* logging_* log_* save_* lr_* "
         "learning_rate weight_decay adam_* max_grad_norm num_train_epochs warmup_* seed data_seed dataloader_* "
         "push_to_hub* hub_* report_to run_name disable_tqdm remove_unused_columns label_* load_best_* "
@@ -85,8 +96,9 @@ static const struct tsim_setting_class CLASSES[] = {
         "restore_callback_* average_tokens_across_devices neftune_* optim_args optim_target_modules jit_mode_eval "
         "use_ipex tpu_* torchdynamo torch_compile_* fp16_opt_level half_precision_backend fp16_backend tf32 "
         "split_batches batch_eval_metrics torch_empty_cache_steps gradient_checkpointing_kwargs* parallelism_config* "
-        "project trackio_space_id dispatch_batches liger_kernel_config* use_legacy_prediction_loop deepspeed.* "
+        "project trackio_space_id dispatch_batches liger_kernel_config* use_legacy_prediction_loop "
         "dataset_* eos_token pad_token packing_strategy model_init_kwargs* _n_gpu n_gpu"),
+    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

@@ -5,7 +5,7 @@
 #include "base/file_bytes.h"
 #include "config/catalogue_load.h"
 #include "config/recognize.h"
-#include "config/text/document.h"
+#include "import/launches/deepspeed.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_adapter.h"
@@ -194,26 +194,10 @@ static void put_training(struct reading *g) {
     put_attention(g);
 }
 
-/* Returns the stage in DeepSpeed's own file, which is beside this one, or the stage that its name tells ("zero2.json",
- * "ds_z3_config.json"); -1: neither. */
-static int64_t stage_of_file(struct reading *g, const struct tsim_setting *s) {
-    const struct tsim_import_input *input = &g->r->input;
+/* Returns the stage that the name of a file tells ("zero2.json", "ds_z3_config.json"); -1: none. */
+static int64_t stage_of_name(struct reading *g, const struct tsim_setting *s) {
     const char *path = tsim_setting_text(s), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     static const char *const BEFORE[] = {"zero", "_z", "stage"};
-    size_t size = 0;
-    const char *text = input->read_beside ? input->read_beside(g->r->arena, input->file, path, &size) : NULL;
-    const struct tsim_value *root = NULL, *stage, *device;
-    if (text && tsim_document_parse_wide(g->r->arena, path, text, size, &root, g->r->diags) != TSIM_OK)
-        return 0;
-    if (root && root->kind == TSIM_VALUE_MAPPING) {
-        stage = tsim_value_find_path(root, "zero_optimization.stage");
-        device = tsim_value_find_path(root, "zero_optimization.offload_optimizer.device");
-        if (device && device->kind == TSIM_VALUE_SCALAR && strcmp(device->text, "none") != 0)
-            tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
-        return stage && stage->kind == TSIM_VALUE_SCALAR && stage->text[0] >= '0' && stage->text[0] <= '3'
-                   ? stage->text[0] - '0'
-                   : 0;
-    }
     for (size_t i = 0; i < sizeof BEFORE / sizeof BEFORE[0]; i++) {
         const char *at = strstr(name, BEFORE[i]), *digit = at ? at + strlen(BEFORE[i]) : "";
         digit += *digit == '_' || *digit == '-';
@@ -229,10 +213,10 @@ static int64_t stage_of_file(struct reading *g, const struct tsim_setting *s) {
 
 /* Puts the sharding: DeepSpeed by its own file, FSDP by its words, else replicas (DistributedDataParallel). */
 static void put_sharding(struct reading *g) {
-    const struct tsim_setting *deepspeed = find(g->r, "deepspeed"),
-                              *stage = find(g->r, "deepspeed.zero_optimization.stage"), *fsdp = find(g->r, "fsdp"),
+    const struct tsim_setting *deepspeed = find(g->r, "deepspeed"), *fsdp = find(g->r, "fsdp"),
                               *strategy = find(g->r, "fsdp_config.fsdp_sharding_strategy"),
-                              *from = stage ? stage : deepspeed;
+                              *stage = find(g->r, TSIM_DEEPSPEED_PREFIX "zero_optimization.stage"), *from = stage;
+    const bool is_there = !stage && deepspeed && tsim_deepspeed_add_file(g->r, deepspeed);
     static const char *const VERSIONS[] = {"fsdp_version", "fsdp_config.fsdp_version", NULL},
                              *const RELEASES[] = {"fsdp_config.fsdp_reshard_after_forward",
                                                   "fsdp_config.reshard_after_forward", NULL};
@@ -250,16 +234,7 @@ static void put_sharding(struct reading *g) {
         is_full = !is_second, fsdp = version;
     if (fsdp && releases && tsim_recipe_is(g->r, releases->key, "false"))
         is_second = true, is_full = false;
-    int64_t zero = stage       ? tsim_setting_int(g->r, stage, 0, 3)
-                   : deepspeed ? stage_of_file(g, deepspeed)
-                   : is_full   ? 3
-                               : 2 * is_second;
-    const bool is_unknown = zero < 0;
-    if (is_unknown && !tsim_import_override(&g->r->input, "parallelism.zero"))
-        tsim_diag_hint(tsim_recipe_error(g->r, deepspeed,
-                                         "'%.100s' is not there: it says how DeepSpeed divides the states",
-                                         deepspeed->lost ? deepspeed->lost : tsim_setting_text(deepspeed)),
-                       "put it beside this file, or say the stage: --set parallelism.zero=0, 1, 2 or 3");
+    from = from ? from : deepspeed;
     if (g->defaults->software)
         tsim_recipe_put(g->r, "software.extends", NULL, g->r->program, "%s", g->defaults->software);
     else
@@ -267,10 +242,20 @@ static void put_sharding(struct reading *g) {
                         from ? "transformers-deepspeed-2024" : "transformers-2024");
     if (is_on(g->r, "torch_compile"))
         tsim_recipe_put(g->r, "software.fusion", find(g->r, "torch_compile"), NULL, "compile");
+    int64_t zero = stage || is_there ? tsim_deepspeed_put_sharding(g->r)
+                   : deepspeed       ? stage_of_name(g, deepspeed)
+                   : is_full         ? 3
+                                     : 2 * is_second;
+    const bool is_unknown = zero < 0;
+    if (is_unknown && !tsim_import_override(&g->r->input, "parallelism.zero"))
+        tsim_diag_hint(tsim_recipe_error(g->r, deepspeed,
+                                         "'%.100s' is not there: it says how DeepSpeed divides the states",
+                                         deepspeed->lost ? deepspeed->lost : tsim_setting_text(deepspeed)),
+                       "put it beside this file, or say the stage: --set parallelism.zero=0, 1, 2 or 3");
     if (!from && !fsdp && g->r->has_others && tsim_bytes_have(g->r->document->text, g->r->document->size, "deepspeed "))
         tsim_recipe_assume(g->r, "parallelism.zero",
                            "DeepSpeed starts it, and no argument names its file; --set parallelism.zero=2", "0");
-    else if (!is_unknown)
+    else if (!is_unknown && !stage && !is_there)
         tsim_recipe_put(g->r, "parallelism.zero", from ? from : fsdp, from || fsdp ? NULL : "replicas", "%lld",
                         (long long)zero);
     const struct tsim_setting *copies = find(g->r, "dp_replicate_size");

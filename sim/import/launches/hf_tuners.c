@@ -2,6 +2,7 @@
  * (axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas) and LLaMA-Factory (hiyouga/LLaMA-Factory,
  * src/llamafactory/hparams). */
 #include "config/text/document.h"
+#include "import/launches/deepspeed.h"
 #include "import/launches/hf_script.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/hub_names.h"
@@ -47,6 +48,16 @@ static const struct tsim_setting_class AXOLOTL[] = {
     SPEED("quantize_moe_experts", "experts of fewer bits"),
     REFUSED("auto_find_batch_size=[tT]rue", "a batch that is tried out, not given"),
     NOTHING(
+        "lora_alpha lora_dropout lora_on_cpu lora_target_linear lora_r pad_to_sequence_len hub_model_id "
+        "eval_batch_size fsdp_auto_wrap_policy "
+        "is_llama_derived_model is_mistral_derived_model is_falcon_derived_model is_qwen_derived_model "
+        "base_model_config bnb_4bit_compute_dtype bnb_4bit_quant_type bnb_4bit_use_double_quant bnb_config_kwargs.* "
+        "fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_cpu_ram_efficient_loading "
+        "fsdp_config.fsdp_limit_all_gathers fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_sync_module_states "
+        "fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.auto_wrap_policy "
+        "fsdp_config.transformer_layer_cls_to_wrap fsdp_config.state_dict_type fsdp_config.sync_module_states "
+        "fsdp_config.cpu_ram_efficient_loading fsdp_config.limit_all_gathers fsdp_config.fsdp_use_orig_params "
+        "fsdp_config.use_orig_params resize_token_embeddings_to_32x "
         "strict dataset* test_datasets* pretraining_dataset* shuffle_* skip_* val_set_size output_dir wandb* mlflow* "
         "comet_* use_wandb use_mlflow use_comet use_tensorboard num_epochs lr_* learning_rate train_on_inputs tf32 "
         "early_stopping_* resume_from_checkpoint auto_resume* local_rank log* warmup* eval* save* debug* weight_decay "
@@ -58,7 +69,7 @@ static const struct tsim_setting_class AXOLOTL[] = {
         "embedding* do_* dpo_* rl_beta streaming* include_* profiler_* bench_* low_cpu_mem_usage fix_untrained_* "
         "plugins* default_system_message eot_tokens* lora* loftq* peft* qlora_sharded* load_in_* torch_dtype float32 "
         "bnb_* max_packed_sequence_len max_prompt_len multipack_* batch_flattening optim_args* optim_target_modules* "
-        "deepspeed* deepcompile rope_* experimental_* xformers_attention sdp_attention eager_attention flash_attention "
+        "deepspeed deepcompile rope_* experimental_* xformers_attention sdp_attention eager_attention flash_attention "
         "flex_attention flex_attn_* attention attn_implementation lora_target_linear bfloat16 float16 bf16 fp16 fp8_* "
         "excess_length_strategy min_sample_len dp_shard_size dp_replicate_size tensor_parallel_size "
         "expert_parallel_size heads_k_stride ring_attn_func roundrobin_* group_by_length curriculum_sampling unk_token "
@@ -71,6 +82,7 @@ static const struct tsim_setting_class AXOLOTL[] = {
         "swanlab* otel* gradient_clipping enable_dft_loss dft_* use_eaft eaft_* data_dir *_data_uri mlfoundry_* "
         "layer_offloading_* activation_checkpointing* early_* is_file orpo_* simpo_* cpo_* saves_* use_otel_metrics "
         "generate_samples async_* wandb_*"),
+    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
 };
 enum { N_AXOLOTL = sizeof AXOLOTL / sizeof AXOLOTL[0] };
 
@@ -88,6 +100,9 @@ static const struct tsim_setting_class LLAMA_FACTORY[] = {
     SPEED("use_unsloth enable_liger_kernel use_unsloth_gc", SMALL_KERNELS),
     SPEED("additional_target use_dora", "more than the adapters' two matrices is trained"),
     NOTHING(
+        "lora_alpha lora_rank lora_dropout loraplus_lr_ratio per_device_eval_batch_size load_best_model_at_end "
+        "metric_for_best_model save_only_model quantization_method quantization_type freeze_vision_tower "
+        "freeze_multi_modal_projector freeze_language_model image_max_pixels image_min_pixels video_max_pixels "
         "dataset* template do_* overwrite_* preprocessing_* dataloader_* output_dir logging_* log_* save_* plot_* "
         "report_to run_name learning_rate num_train_epochs lr_* warmup_* weight_decay max_grad_norm adam_* ddp_* "
         "resume_from_checkpoint val_size per_device_eval_* eval_* evaluation_* trust_remote_code max_samples cache_dir "
@@ -106,6 +121,7 @@ static const struct tsim_setting_class LLAMA_FACTORY[] = {
         "dft_* use_eaft* llama_pro* train_mm_proj_only crop_* tokenizer_* adam_mini* muon_* kto_* simpo_* orpo_* "
         "reserved_label_len launcher.* program resume_lora_training use_legacy_* torch_compile_* jit_mode_eval "
         "local_rank nproc_per_node mem_* init_special_tokens"),
+    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
 };
 enum { N_LLAMA_FACTORY = sizeof LLAMA_FACTORY / sizeof LLAMA_FACTORY[0] };
 

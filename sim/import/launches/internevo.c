@@ -23,7 +23,8 @@ static const struct tsim_setting_class CLASSES[] = {
             "context parallelism in two dimensions; in tsim it is one ring, gather or exchange"),
     NOTHING("parallel.sequence_2D.context_size parallel.sequence_2D.head_size parallel.sequence_2D.window_size "
             "parallel.sequence_2D.device_placement_strategy.head_first parallel.sequence_2D.* "
-            "parallel.pipeline.interleaved_overlap data.min_length data.valid_* hybrid_zero_optimizer.clip_grad_norm"),
+            "parallel.pipeline.interleaved_overlap data.min_length data.valid_micro_num data.valid_* "
+            "hybrid_zero_optimizer.clip_grad_norm"),
     REFUSED("parallel.pipeline.mode=ZBV parallel.pipeline.mode=DUALPIPE parallel.pipeline.zero_bubble=true",
             "another schedule of the pipeline: --set parallelism.schedule=ID with --ignore"),
     REFUSED("model.apply_post_layer_norm=true", "norms behind the blocks alone"),
@@ -38,7 +39,8 @@ static const struct tsim_setting_class CLASSES[] = {
           "how experts are kept and tokens go to them"),
     SPEED("model.norm_head=true model.num_attention_sinks", "a part of the model that tsim does not have"),
     NOTHING(
-        "model_type data.* hybrid_zero_optimizer.* moe.* parallel.* model.checkpoint model.embed_* "
+        "model_type data.* hybrid_zero_optimizer.* moe.* parallel.* model.checkpoint model.embed_grad_scale "
+        "model.embed_split_hidden model.embed_* "
         "model.parallel_output model.apply_post_layer_norm model.layer_norm_epsilon model.use_flash_attn "
         "model.qk_interleaved model.rope_* model.max_position_embeddings model.dropout_* model.drop_rate "
         "model.attn_drop_rate model.norm_type model.no_bias model.*_bias model.use_sliding_window model.sliding_window "

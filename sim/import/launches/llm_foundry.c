@@ -27,8 +27,10 @@ static const struct tsim_setting_class CLASSES[] = {
             "this is reinforcement learning or tuning by preferences: tsim simulates plain training"),
     NOTHING("model.config_overrides.max_seq_len model.config_overrides.max_position_embeddings " TSIM_CHANGED_SIZES(
         "model.config_overrides.") " "
-                                   "model.config_overrides.attn_config.attn_* "
+                                   "model.config_overrides.attn_config.attn_impl "
                                    "model.config_overrides.use_cache model.config_overrides.use_fused_loss "
+                                   "model.config_overrides.rope_scaling.rope_type "
+                                   "model.config_overrides.rope_scaling.original_max_position_embeddings "
                                    "model.config_overrides.rope_scaling* model.config_overrides.init_device"),
     REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("model.attn_config.sliding_window_size=[1-9]* model.block_overrides.* model.attn_config.reuse_kv_layer_idx",
@@ -49,10 +51,12 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("fsdp_config.backward_prefetch=NONE fsdp_config.backward_prefetch=NO_PREFETCH",
           "shards that are gathered when they are needed: parallelism.prefetch"),
     NOTHING(
-        "model.attn_implementation model.peft_config.lora_alpha model.peft_config.*_type model.* tokenizer.* "
+        "model.attn_implementation model.peft_config.lora_alpha model.peft_config.peft_type "
+        "model.peft_config.task_type model.* tokenizer.* "
         "tokenizer_name train_loader.* eval_loader* scheduler.* optimizer.* algorithms.* "
         "algorithms max_duration "
-        "eval_* icl_* global_seed seed run_name data_local data_remote max_seq_len max_split_size_mb variables.* "
+        "device_eval_batch_size eval_* icl_* global_seed seed run_name data_local data_remote max_seq_len "
+        "max_split_size_mb variables.* "
         "save_* load_* "
         "device_eval_* " PRECISION
         " fsdp_config.* parallelism_config.* parallelism_config tp_config.* progress_bar log_* console_log_interval "

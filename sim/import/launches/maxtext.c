@@ -25,7 +25,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("base_config=*rl* base_config=*grpo* base_config=*dpo* use_dpo use_grpo rl.*", "reinforcement learning or tuning by preferences"),
     REFUSED("base_config=*distill* distill_* teacher_*", "this distils a model, which a scenario describes with training.kind: distill"),
     REFUSED("use_multimodal use_audio", IMAGES),
-    NOTHING("*_for_vit *_for_audio image_* audio_*"), /* base.yml has them whatever the model: the two switches count */
+    NOTHING("hidden_size_for_vit image_size_for_vit num_attention_heads_for_vit num_hidden_layers_for_vit *_for_vit *_for_audio image_* audio_*"), /* base.yml has them whatever the model: the two switches count */
     REFUSED("lora_* enable_lora", "this trains an adapter, which a scenario describes with training.adapter"),
     REFUSED("mtp_num_layers", "modules that predict further tokens: --set model.mtp_layers=N beside --ignore"),
     REFUSED("use_sparse_indexer moba", "attention to some chosen tokens, which tsim does not have"),
@@ -36,7 +36,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("ici_sequence_parallelism dcn_sequence_parallelism ici_tensor_transpose_parallelism dcn_tensor_transpose_parallelism "
             "ici_context_autoregressive_parallelism dcn_context_autoregressive_parallelism",
             "an axis of the mesh that tsim does not have: data, fsdp, tensor, context, expert and stages are known"),
-    NOTHING("unused.* partial_rotary_factor kv_quant_* quantize_kvcache=False shardy"), /* of inference */
+    NOTHING("unused.* partial_rotary_factor kv_quant_axis kv_quant_dtype kv_quant_* quantize_kvcache=False shardy"), /* of inference */
     REFUSED("pipeline_parallel_layers pipeline_delay_activation_forwarding", "a pipeline of some of the layers, or a slower one"),
     REFUSED("optimizer_memory_host_offload", "the optimizer on the host: --set training.offload.optimizer=true beside --ignore"),
     REFUSED("parameter_memory_host_offload", "parameters on the host"),
@@ -61,14 +61,16 @@ static const struct tsim_setting_class CLASSES[] = {
             "init_weights_seed enable_data_shuffling enable_checkpointing async_checkpointing checkpoint_* save_* load_* max_num_checkpoints* "
             "enable_*checkpoint* local_checkpoint* enable_goodput* monitor_* goodput_* report_* heartbeat_* enable_gcp* gcs_* metrics_file "
             "log_* use_iota_embed reuse_example_batch logits_via_embedding normalize_embedding_logits cast_logits_to_fp32 enable_dropout "
-            "dropout_rate normalization_layer_epsilon rope_* local_rope* max_position_embeddings original_max_position_embeddings beta_fast "
+            "dropout_rate normalization_layer_epsilon rope_max_timescale rope_min_timescale rope_type rope_use_scale rope_factor rope_linear_scaling_factor rope_attention_scaling "
+            "rope_interleave rope_truncate local_rope_max_timescale rope_* local_rope* max_position_embeddings original_max_position_embeddings beta_fast "
             "beta_slow mscale max_prefill_predict_length prompt decode_* stack_trace* collect_stack_trace upload_all_profiler_results "
             "profile_* enable_tensorboard use_vertex_tensorboard vertex_* dump_* xla_* jax_* hardware skip_jax_distributed_system "
             "compile_topology* compiled_trainstep_file allow_split_physical_axes use_custom_sort_vjp norm_topk_prob routed_score_func "
             "routed_scaling_factor routed_bias_update_rate load_balance_loss_weight n_routing_groups topk_routing_group max_segments_per_seq "
             "packing use_chat_template add_bos add_eos num_epoch expansion_factor_real_data colocated_python* float32_weight_sum "
-            "attention_sink attn_logits_soft_cap final_logits_soft_cap query_pre_attn_scalar use_random_routing scan_* "
-            "set_remat_policy_* param_scan_axis fused_qkv fused_mlp sa_* wi_tile_* wo_tile_* tile_* mlp_activations_limit "
+            "attention_sink attn_logits_soft_cap final_logits_soft_cap query_pre_attn_scalar use_random_routing scan_layers scan_* "
+            "set_remat_policy_* param_scan_axis fused_qkv fused_mlp sa_block_q sa_block_kv sa_block_kv_compute sa_block_q_dkv sa_block_kv_dkv sa_block_kv_dkv_compute sa_block_q_dq sa_block_kv_dq "
+            "sa_use_fused_bwd_kernel sa_q_layout sa_k_layout sa_v_layout sa_* wi_tile_* wo_tile_* tile_* mlp_activations_limit "
             "use_untrainable_positional_embedding mesh_axes logical_axis_rules data_sharding sharding_tolerance shard_mode "
             "override_model_config override_logical_axis_rules logical_axis_rules* num_slices quantization_local_shard_count "
             "weight_quantization_* act_quantization_* bwd_quantization_* use_qwix_quantization replicate_quant_scale matmul_precision "

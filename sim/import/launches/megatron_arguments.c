@@ -59,7 +59,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING("peft=lora peft=LoRA peft=[tT]rue"),
     REFUSED("peft", "adapters of another kind than LoRA"),
     SPEED("lora_modules_to_save", "more than the adapters' two matrices is trained"),
-    NOTHING("peft.* lora* use_lora"),
+    NOTHING("lora_alpha lora_dropout lora_fusion lora_ckpt_filter lora.dropout_position lora.lora_A_init_method "
+            "lora.lora_B_init_method peft.* lora* use_lora"),
     REFUSED(
         "vision_* img_* img_h img_w patch_dim num_channels num_classes image_* num_image_* num_frames pixel_shuffle "
         "language_model_type max_num_tiles use_tiling use_thumbnail use_tile_tags image_tag_type allow_missing_vision* "
@@ -110,6 +111,10 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("attention_sink_k use_sink_attention", "a sink that attention sees besides"),
     SPEED("qk_l2_norm", "a norm of queries and keys without a scale"),
     NOTHING(
+        "rotary_base rotary_percent rotary_interleaved rotary_scaling_factor rotary_seq_len_interpolation_factor "
+        "rope_scaling_factor rope_scaling_type rope_scaling_original_max_position_embeddings layernorm_epsilon "
+        "layernorm_zero_centered_gamma qk_layernorm qk_norm qk_head_dim qk_pos_emb_head_dim qk_nope_head_dim "
+        "qk_rope_head_dim "
         "rotary_* use_rope_scaling rope_* no_rope_freq mscale* no_position_embedding add_position_embedding "
         "mrope_section "
         "max_position_embeddings norm_epsilon layernorm_* apply_layernorm_1p apply_residual_connection_post_layernorm "
@@ -215,15 +220,18 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING("CUDA_DEVICE_MAX_CONNECTIONS NCCL_DEBUG* NCCL_IB_TIMEOUT NCCL_SOCKET_IFNAME NVTE_ALLOW_* NVTE_DEBUG*"),
     SPEED("NCCL_* NVTE_* UB_*", "what the environment says to libraries"),
     NOTHING(
-        "scaled_*masked_softmax_fusion no_scaled_*masked_softmax_fusion masked_softmax_fusion bias_* "
-        "gradient_accumulation_fusion cross_entropy_* persist_layer_norm apply_rope_fusion moe_router_fusion "
+        "scaled_*masked_softmax_fusion no_scaled_*masked_softmax_fusion masked_softmax_fusion bias_swiglu_fusion "
+        "bias_gelu_fusion bias_dropout_fusion bias_* "
+        "gradient_accumulation_fusion cross_entropy_loss_fusion cross_entropy_fusion_impl cross_entropy_* "
+        "persist_layer_norm apply_rope_fusion moe_router_fusion "
         "use_te_activation_func memory_efficient_layer_norm no_async_tensor_model_parallel_allreduce "
         "async_tensor_model_parallel_allreduce align_* delay_* ddp_pad_buckets_for_high_nccl_busbw "
         "ddp_average_in_collective ddp_num_buckets disable_symmetric_registration no_gradient_reduce_div_fusion "
         "pipeline_model_parallel_comm_backend high_priority_stream_groups batch_p2p_* "
         "scatter_gather_tensors_in_pipeline sharp_enabled_group suggested_communication_unit_size "
         "no_clone_scatter_output_in_embedding clone_scatter_output_in_embedding cuda_graph_* te_rng_tracker manual_gc* "
-        "no_manual_gc_eval empty_unused_memory_level recompute_* activations_checkpoint_* checkpoint_num_layers "
+        "no_manual_gc_eval empty_unused_memory_level recompute_modules recompute_num_layers recompute_method "
+        "recompute_* activations_checkpoint_* checkpoint_num_layers "
         "checkpoint_activations contigious_checkpointing deepspeed_activation_checkpointing use_mpi "
         "use_embedding_scaling use_gcp_dynamic_checkpointing split_transformers scattered_embeddings "
         "fused_padded_mla_attention transformer_impl use_mcore_models attention_backend use_kernels "
@@ -307,7 +315,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "train_doc_idx_path train_sample_idx_path train_shuffle_idx_path repeated_dataloader return_data_index "
         "train_data_exact_num_epochs enable_msc disable_msc"),
     NOTHING(
-        "eval_* save* load* no_save_* no_load_* ckpt* no_ckpt* dist_ckpt* use_dist_ckpt* use_checkpoint_opt* "
+        "no_save_optim no_load_optim eval_* save* load* no_save_* no_load_* ckpt* no_ckpt* dist_ckpt* use_dist_ckpt* "
+        "use_checkpoint_opt* "
         "*use_tokenizer_model_from_checkpoint_args non_persistent* finetune pretrained_checkpoint exit_* "
         "auto_detect_ckpt_format async_save async_ckpt_* use_persistent_ckpt_worker no_strict_fsdp_dtensor_load "
         "distrib_optim_fully_reshardable* replication* universal_checkpoint verify_integrity persistent_save_interval"),
@@ -316,18 +325,19 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "override_lr_scheduler use_checkpoint_lr_scheduler weight_decay* start_weight_decay end_weight_decay "
             "clip_grad adam_* sgd_momentum muon_* calculate_per_token_loss apply_wd_to_qk_layernorm train_tokens "
             "optimizer_config_file"),
-    NOTHING(
-        "log_* no_log_* tensorboard* wandb* timing_log_* logging_level one_logger* no_one_logger enable_one_logger "
-        "app_tag_* config_logger_dir enable_ft_package calc_ft_timeouts ft_* inprocess* adlr_autoresume* "
-        "disable_straggler* straggler_* rerun_* error_injection* iterations_to_skip skip_train_iteration_range "
-        "result_rejected* run_workload_inspector_server kill_switch_path codecarbon_dir test_mode "
-        "abort_on_unmet_fused_kernel_constraints steps_per_print timers dump_param* memory_snapshot_path "
-        "no_barrier_with_level_1_timing barrier_with_L1_time no_check_for_nan* check_for_* print_* swanlab* mlflow* "
-        "comet_* otlp_* aml_data_download_path"),
+    NOTHING("log_* no_log_* tensorboard* wandb* timing_log_* logging_level one_logger* no_one_logger enable_one_logger "
+            "app_tag_* config_logger_dir enable_ft_package calc_ft_timeouts ft_* inprocess* adlr_autoresume* "
+            "disable_straggler* straggler_* rerun_* error_injection* iterations_to_skip skip_train_iteration_range "
+            "result_rejected* run_workload_inspector_server kill_switch_path codecarbon_dir test_mode "
+            "abort_on_unmet_fused_kernel_constraints steps_per_print timers dump_param* memory_snapshot_path "
+            "no_check_for_nan_in_loss_and_grad check_for_nan_in_loss_and_grad no_barrier_with_level_1_timing "
+            "barrier_with_L1_time no_check_for_nan* check_for_* print_* swanlab* mlflow* "
+            "comet_* otlp_* aml_data_download_path"),
     /* ---- processes, launchers, and variables of the environment in test recipes ---- */
     NOTHING(
         "ntasks* cpus_per_task gpus_per_task exclusive container_* partition account time job_name mem cpu_bind mpi "
-        "distributed_* rank local_rank world_size dist_url lazy_mpu_init disable_gloo_process_groups enable_gloo* "
+        "distributed_backend distributed_timeout_minutes distributed_port distributed_* rank local_rank world_size "
+        "dist_url lazy_mpu_init disable_gloo_process_groups enable_gloo* "
         "launcher.* master_addr master_port node_rank rdzv_* max_restarts tee redirects standalone hostfile log_dir "
         "enable_experimental deepspeed_config deepspeed_mpi deepscale* slurm.tasks [A-Z][A-Z_]*"),
 };

@@ -26,16 +26,24 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("checkpoints.* data_stages* general.* lighteval* brrr_data* logging.* profiler* s3_upload* tokenizer.* "
             "metrics_logging* model.ddp_bucket_cap_mb model.init_method.* model.make_vocab_size_divisible_by "
             "optimizer.clip_grad optimizer.learning_rate_scheduler.* optimizer.optimizer_factory.* "
-            "optimizer.weight_decay* optimizer.torch_adam_is_fused optimizer.adam_* tokens.limit_* "
-            "tokens.val_check_interval parallelism.tp_linear_async_communication parallelism.expert_* "
+            "optimizer.weight_decay* tokens.limit_val_batches tokens.limit_test_batches optimizer.torch_adam_is_fused "
+            "optimizer.adam_* tokens.limit_* "
+            "tokens.val_check_interval parallelism.tp_linear_async_communication parallelism.expert_parallel_size "
+            "parallelism.expert_* "
             "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* experiment_logger*"),
-    NOTHING("model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
-            "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_*_config "
-            "model.model_config.rms_norm_eps model.model_config.rope_* model.model_config.use_cache "
-            "model.model_config.pretraining_tp model.model_config.interleaved_rotary model.model_config.z_loss_* "
-            "model.model_config._* model.model_config.no_rope_layer model.model_config.attention_bias "
-            "model.model_config.max_position_embeddings model.model_config.tie_word_embeddings model.dtype "
-            "model.model_config.flex_attention_mask model.model_config.log_attn_probs"),
+    NOTHING(
+        "model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
+        "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_llama_config "
+        "model.model_config.is_qwen2_config model.model_config._attn_implementation model.model_config._fused_rms_norm "
+        "model.model_config._fused_rotary_emb model.model_config._use_qkv_packed model.model_config.rope_theta "
+        "model.model_config.rope_interleaved model.model_config.rope_scaling.rope_type "
+        "model.model_config.rope_scaling.type "
+        "model.model_config.rope_scaling.original_max_position_embeddings model.model_config.is_*_config "
+        "model.model_config.rms_norm_eps model.model_config.rope_* model.model_config.use_cache "
+        "model.model_config.pretraining_tp model.model_config.interleaved_rotary model.model_config.z_loss_* "
+        "model.model_config._* model.model_config.no_rope_layer model.model_config.attention_bias "
+        "model.model_config.max_position_embeddings model.model_config.tie_word_embeddings model.dtype "
+        "model.model_config.flex_attention_mask model.model_config.log_attn_probs"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

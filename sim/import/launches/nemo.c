@@ -54,7 +54,7 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("trainer.accumulate_grad_batches=1"),
     REFUSED("trainer.accumulate_grad_batches", "gradient accumulation: global_batch_size already says the batch of a step"),
     REFUSED("_target_=*FSDP* fsdp", "FSDP is not read from this file: add --ignore and --set parallelism.zero=3"),
-    NOTHING("fsdp_*"),
+    NOTHING("fsdp_grad_reduce_dtype fsdp_sharding_strategy fsdp_*"),
     REFUSED("trainer.plugins", "a list of plugins, of which the data type is not read"),
     REFUSED("encoder_tensor_model_parallel_size encoder_pipeline_model_parallel_size", TWO_STACKS),
     NOTHING("window_size window_attn_skip_freq"),
@@ -97,11 +97,13 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("optim.dtype=bf16 optim.dtype=16 optim.dtype=fp16", "optimizer states of 16 bits; in tsim they have 32"),
     SPEED("optim.overlap_param_gather_with_optimizer_step", "the first bucket's gather under the optimizer"),
     NOTHING("cuda_graph_* optim.bucket_cap_mb expert_tensor_parallel_size nccl_communicator_config_path "
-            "data.num_workers data.train_ds.pad_to_max_length optim.contiguous_grad_buffer trainer.limit_* "
+            "data.num_workers data.train_ds.pad_to_max_length optim.contiguous_grad_buffer trainer.limit_val_batches trainer.limit_test_batches trainer.limit_train_batches trainer.limit_* "
             "data.train_ds.concat_sampling_probabilities data.data_prefix data.fim.*"),
     /* nothing */
     SPEED("data.train_ds.max_seq_length", OF_LENGTHS),
-    NOTHING("bert_* trainer.* exp_manager.* run.* hydra.* defaults* data.* optim.* tokenizer.* nsys_profile.* "
+    NOTHING("batch_p2p_comm bias_activation_fusion bias_dropout_add_fusion fp8_amax_compute_algo fp8_amax_history_len "
+            "fp8_amax_reduction native_amp_init_scale native_amp_growth_interval rotary_base rotary_interleaved "
+            "bert_* trainer.* exp_manager.* run.* hydra.* defaults* data.* optim.* tokenizer.* nsys_profile.* "
             "memory_profile.* log.* resume.* _* *._target_ name restore_from_* base_config target model_type mcore_gpt "
             "megatron_legacy max_position_embeddings init_method_std use_scaled_init_method "
             "apply_query_key_layer_scaling layernorm_epsilon do_layer_norm_weight_decay make_vocab_size_divisible_by "

@@ -2,6 +2,7 @@
 #include "import/launches/recipes.h"
 
 #include "config/text/document.h"
+#include "import/launches/deepspeed.h"
 #include "import/launches/gpt.h"
 #include "import/setting_class_rows.h"
 
@@ -25,14 +26,8 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("moe_num_experts moe_expert_parallel_size", "experts are not taken over"),
     REFUSED("curriculum_learning.* curriculum_seqlen", "sequences that grow while training"),
     REFUSED("sparse_gradients", "sparse gradients"),
-    REFUSED("fp16.fp16_master_weights_and_grads", "master weights and gradients in fp16"),
-    SPEED("zero_optimization.reduce_scatter=OFF",
-          "gradients summed up on every rank, where one rank each needs the sum"),
     SPEED("use_bias_in_norms=OFF", "norms without their bias (hidden parameters each)"),
     SPEED("reset_attention_mask", WITHIN_DOCUMENTS),
-    SPEED("zero_optimization.cpu_offload_params zero_optimization.offload_param.device=cpu "
-          "zero_optimization.offload_param.device=nvme",
-          "parameters on the host or a disk: memory and time are those without it"),
     REFUSED("sliding_window_width", IN_WINDOWS),
     REFUSED("norm_shared_layers position_embedding_share", "layers that share parameters"),
     SPEED("use_flashattn_swiglu", "a fused kernel of the gate: software.fusion"),
@@ -45,8 +40,9 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("flops_profiler.* autotuning.* profile*", "the cost of profiling"),
     SPEED("use_qk_layernorm", "norms of queries and keys"),
     SPEED("memory_profiling* wall_clock_breakdown", "timers that wait for the accelerator"),
-    NOTHING("zero_optimization.contiguous_gradients fp16.fp16 optimizer.params.adam_w_mode"),
-    NOTHING("lr* min_lr warmup* weight_decay clip_grad gradient_clipping optimizer.* scheduler.* override_lr_scheduler "
+    NOTHING("fp16.fp16 no_save_optim no_load_optim rotary_emb_base use_bias_in_norms"),
+    NOTHING("lr* min_lr warmup* weight_decay clip_grad gradient_clipping optimizer.params.adam_w_mode optimizer.* "
+            "scheduler.* override_lr_scheduler "
             "use_checkpoint_lr_scheduler init_method* output_layer_init_method use_mup mup_* coord_check* mup data_* "
             "train_data_* valid_data_* test_data_* train_label_* valid_label_* test_label_* label_data_* pos_* neg_* "
             "train_dataset_* valid_dataset_* test_dataset_* weight_by_num_documents weighted_sampler_alpha split "
@@ -61,18 +57,19 @@ static const struct tsim_setting_class CLASSES[] = {
             "launcher_args deepspeed deepspeed_* deepscale* master_addr master_port num_nodes num_gpus node_rank "
             "no_ssh_check slurm_comment detect_nvlink_pairs force_multi account force use_shared_fs autotuning_run "
             "is_pipe_parallel world_size global_num_gpus seed onnx_safe adlr_autoresume*"),
-    NOTHING("hysteresis loss_scale* min_scale min_loss_scale initial_loss_scale dynamic_loss_scale fp16.* bf16.* amp.* "
-            "neox_precision data_types.grad_accum_dtype=fp32 fp16_lm_cross_entropy attention_softmax_in_fp32 "
-            "apply_query_key_layer_scaling zero_optimization.* zero_allow_untested_optimizer communication_data_type "
-            "prescale_gradients gradient_predivide_factor gradient_accumulation_fusion"),
+    NOTHING("hysteresis loss_scale* min_scale min_loss_scale initial_loss_scale dynamic_loss_scale neox_precision "
+            "fp16_lm_cross_entropy attention_softmax_in_fp32 apply_query_key_layer_scaling "
+            "gradient_accumulation_fusion"),
     NOTHING("norm_eps layernorm_epsilon rms_norm_epsilon scalenorm_epsilon rotary_* opt_pos_emb_offset "
-            "output_layer_parallelism scaled_* bias_gelu_fusion bias_dropout_fusion rope_fusion layernorm_fusion "
+            "output_layer_parallelism scaled_upper_triang_masked_softmax_fusion scaled_masked_softmax_fusion scaled_* "
+            "bias_gelu_fusion bias_dropout_fusion rope_fusion layernorm_fusion "
             "rmsnorm_fusion rope_base synchronize_each_layer gpt_j_tied use_bias_in_* mlp_multiple_of multiple_of "
             "max_position_embeddings num_unique_layers param_sharing_style gmlp_* moe_* use_checkpoint_num_layers "
             "attention_head_type use_flash_cross_entropy full_precision_lm_cross_entropy cooldown save_base_shapes "
             "base_shapes_file mlp_type activation expansion_factor batch_size text_gen_type temperature top_k top_p "
             "maximum_tokens make_vocab_size_divisible_by checkpoint_num_layers peak_theoretical_tflops sample_* "
             "num_samples recompute char_level_ppl prompt_end return_logits return_prompt*"),
+    SECTION("", TSIM_DEEPSPEED_CLASSES),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

@@ -519,7 +519,7 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
         note_no_effect(r, s, "no effect on performance, by its name");
     else if (!class)
         take_unknown(r, s);
-    else if (!class->why && !r->lists_all && tsim_is_any_of_section(s->key, s->value, classes, n_classes))
+    else if (!class->why && !r->lists_all && tsim_is_any_of_family(s->key, s->value, classes, n_classes))
         note_unknown(r, s);
     else if (!class->why)
         note_no_effect(r, s, "no effect on performance");
