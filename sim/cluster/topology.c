@@ -230,6 +230,18 @@ static void plan_torus(struct tsim_topology *t) {
     add_links(t, TSIM_LINK_TORUS, (int64_t)t->n_ranks * 6);
 }
 
+static const uint8_t *new_sorts(struct tsim_arena *arena, const struct tsim_topology *t) {
+    uint8_t *sorts = TSIM_NEW_ARRAY(arena, (size_t)t->n_links, uint8_t);
+    for (int kind = 0; kind < TSIM_N_LINK_KINDS; kind++)
+        memset(sorts + t->first[kind], kind, (size_t)t->count[kind]);
+    for (int32_t i = 0; i < t->n_tiers; i++) {
+        size_t n = (size_t)t->tiers[i].n_groups * (size_t)t->tiers[i].n_uplinks;
+        memset(sorts + t->first_up[i], TSIM_N_LINK_KINDS + 2 * i, n);
+        memset(sorts + t->first_down[i], TSIM_N_LINK_KINDS + 2 * i + 1, n);
+    }
+    return sorts;
+}
+
 /* ---- capacities ---- */
 
 static double link_rate(const struct tsim_cluster *cluster) {
@@ -359,6 +371,7 @@ const struct tsim_topology *tsim_topology_build(struct tsim_arena *arena, const 
     for (size_t i = 0; i < scenario->cluster.n_degraded; i++)
         degrade(t, &scenario->cluster.degraded[i], rates);
     t->bytes_per_s = rates;
+    t->sorts = new_sorts(arena, t);
     return t;
 }
 
@@ -449,14 +462,17 @@ static int32_t group_of(const struct tsim_topology *t, int32_t tier, int32_t por
 }
 
 static void route_fat_tree(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
-    int32_t chosen[TSIM_MAX_TIERS], top = 0;
-    for (; top < t->n_tiers && group_of(t, top, from) != group_of(t, top, to); top++) {
-        int32_t n = t->tiers[top].n_uplinks;
-        chosen[top] = (int32_t)(hash_pair(t, from, to, top) % (uint64_t)n);
-        cross(route, t->first_up[top] + group_of(t, top, from) * n + chosen[top]);
+    int32_t down[TSIM_MAX_TIERS], top = 0;
+    for (; top < t->n_tiers; top++) {
+        int32_t a = group_of(t, top, from), b = group_of(t, top, to), n = t->tiers[top].n_uplinks;
+        if (a == b)
+            break;
+        int32_t chosen = n == 1 ? 0 : (int32_t)(hash_pair(t, from, to, top) % (uint64_t)n);
+        cross(route, t->first_up[top] + a * n + chosen);
+        down[top] = t->first_down[top] + b * n + chosen;
     }
-    for (int32_t tier = top - 1; tier >= 0; tier--)
-        cross(route, t->first_down[tier] + group_of(t, tier, to) * t->tiers[tier].n_uplinks + chosen[tier]);
+    while (top > 0)
+        cross(route, down[--top]);
 }
 
 /* Returns the router that holds link j from group `from` to group `to`: a group's global ports go around the other
@@ -555,10 +571,10 @@ void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int
 /* ---- names ---- */
 
 enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology, int32_t link) {
-    int kind = 0;
-    while (topology->count[kind] == 0 || link >= topology->first[kind] + topology->count[kind])
-        kind++;
-    return (enum tsim_link_kind)kind;
+    int sort = topology->sorts[link];
+    if (sort < TSIM_N_LINK_KINDS)
+        return (enum tsim_link_kind)sort;
+    return (sort - TSIM_N_LINK_KINDS) % 2 == 0 ? TSIM_LINK_TIER_UP : TSIM_LINK_TIER_DOWN;
 }
 
 int32_t tsim_topology_link_node(const struct tsim_topology *topology, int32_t link) {
@@ -567,28 +583,17 @@ int32_t tsim_topology_link_node(const struct tsim_topology *topology, int32_t li
     return kind > TSIM_LINK_SOCKET ? -1 : (link - topology->first[kind]) / (topology->count[kind] / n_nodes);
 }
 
-static int32_t tier_of(const struct tsim_topology *t, enum tsim_link_kind kind, int32_t link) {
-    const int32_t *first = kind == TSIM_LINK_TIER_UP ? t->first_up : t->first_down;
-    int32_t tier = t->n_tiers - 1;
-    while (link < first[tier])
-        tier--;
-    return tier;
+/* Returns the tier of a fat tree that the link leads up from, or down to; -1: it is another link. */
+static int32_t tier_of(const struct tsim_topology *t, int32_t link) {
+    int sort = t->sorts[link];
+    return sort < TSIM_N_LINK_KINDS ? -1 : (sort - TSIM_N_LINK_KINDS) / 2;
 }
 
 double tsim_topology_oversubscription(const struct tsim_topology *topology, int32_t link) {
-    enum tsim_link_kind kind = tsim_topology_link_kind(topology, link);
     double oversubscription = 1;
-    if (kind == TSIM_LINK_TIER_UP || kind == TSIM_LINK_TIER_DOWN)
-        for (int32_t i = tier_of(topology, kind, link); i >= 0; i--)
-            oversubscription *= topology->cluster->fabric->tiers[i].oversubscription;
+    for (int32_t i = tier_of(topology, link); i >= 0; i--)
+        oversubscription *= topology->cluster->fabric->tiers[i].oversubscription;
     return oversubscription;
-}
-
-int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link) {
-    enum tsim_link_kind kind = tsim_topology_link_kind(topology, link);
-    if (kind != TSIM_LINK_TIER_UP && kind != TSIM_LINK_TIER_DOWN)
-        return (int32_t)kind;
-    return TSIM_N_LINK_KINDS + 2 * tier_of(topology, kind, link) + (kind == TSIM_LINK_TIER_DOWN);
 }
 
 const char *tsim_link_sort_name(int32_t sort) {
@@ -617,7 +622,7 @@ const char *tsim_link_sort_name(int32_t sort) {
 }
 
 static void name_tier(const struct tsim_topology *t, enum tsim_link_kind kind, int32_t link, char *text, size_t size) {
-    int32_t tier = tier_of(t, kind, link), n = t->tiers[tier].n_uplinks;
+    int32_t tier = tier_of(t, link), n = t->tiers[tier].n_uplinks;
     int32_t at = link - (kind == TSIM_LINK_TIER_UP ? t->first_up : t->first_down)[tier];
     const char *way = kind == TSIM_LINK_TIER_UP ? "up" : "down";
     if (n == 1)

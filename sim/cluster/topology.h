@@ -64,6 +64,7 @@ struct tsim_topology {
     int32_t first[TSIM_N_LINK_KINDS]; /* the first link of each kind; a kind without links has count 0 */
     int32_t count[TSIM_N_LINK_KINDS];
     const double *bytes_per_s; /* n_links values */
+    const uint8_t *sorts;      /* by link: 0 .. TSIM_N_LINK_SORTS - 1 */
     uint64_t seed;
     int32_t nics_per_node, ports_per_node; /* NICs counted as links, and the physical ports behind them */
     /* Accelerators of a PCIe switch (0: none share one) and of a socket (0: there is one socket). */
@@ -93,10 +94,9 @@ enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology
 /* Returns the node whose ranks alone use the link; -1: others may, too. */
 int32_t tsim_topology_link_node(const struct tsim_topology *topology, int32_t link);
 
-/* Links of the same sort share a name: "NIC out", "tier 1 up". These return the sort of a link, 0 .. TSIM_N_LINK_SORTS
- * - 1, and a sort's name. */
+/* Links of the same sort share a name: "NIC out", "tier 1 up". The sorts are the kinds, and then, for each tier of a fat
+ * tree, its links up and its links down. */
 enum { TSIM_N_LINK_SORTS = TSIM_N_LINK_KINDS + 2 * TSIM_MAX_TIERS };
-int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link);
 const char *tsim_link_sort_name(int32_t sort);
 
 /* Returns how many times more the ports below a tier's uplink can send than the uplink carries; 1 for other links. */

@@ -197,10 +197,6 @@ int32_t tsim_engine_n_resources(const struct tsim_engine *engine) {
     return (int32_t)engine->sharing.n_resources;
 }
 
-int32_t tsim_engine_n_meters(const struct tsim_engine *engine) {
-    return (int32_t)engine->n_meters;
-}
-
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units) {
     if (resource < 0)
         tsim_flowed_add(meter_at(engine, resource), units);

@@ -155,6 +155,12 @@ double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t res
  * stream. While a join lacks parties it returns false, and the words are of no use. */
 bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *state);
 
+/* Adds to `flows` what has flowed through every resource and meter so far, except those through which nothing has. */
+void tsim_engine_put_flows(const struct tsim_engine *engine, struct tsim_words *flows);
+
+/* Books what has flowed since `flows` was written, so many times. */
+void tsim_engine_repeat_flows(struct tsim_engine *engine, const int64_t *flows, int64_t times);
+
 /* Returns whether the stream has finished, or its task waits for signals or counters. */
 bool tsim_engine_waits(const struct tsim_engine *engine, int32_t stream);
 
@@ -164,7 +170,6 @@ void tsim_engine_relabel(struct tsim_engine *engine, int32_t stream, int64_t lab
 
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine);
 double tsim_engine_capacity(const struct tsim_engine *engine, int32_t resource);
-int32_t tsim_engine_n_meters(const struct tsim_engine *engine);
 /* Adds units that flow without being simulated to what the resource reports as flowed. */
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units);
 

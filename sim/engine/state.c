@@ -51,6 +51,32 @@ bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *
     return true;
 }
 
+/* Pairs of a resource and its units, in the order of the resources; the end has no units. A cluster's links are many, and
+ * few of them are crossed. */
+void tsim_engine_put_flows(const struct tsim_engine *engine, struct tsim_words *flows) {
+    int32_t end = (int32_t)engine->sharing.n_resources;
+    for (int32_t r = -(int32_t)engine->n_meters; r < end; r++) {
+        double units = tsim_engine_resource_flowed(engine, r);
+        if (!(units > 0))
+            continue;
+        tsim_words_put(flows, r);
+        tsim_words_put_double(flows, units);
+    }
+    tsim_words_put(flows, end);
+}
+
+void tsim_engine_repeat_flows(struct tsim_engine *engine, const int64_t *flows, int64_t times) {
+    int64_t next = tsim_words_next(&flows);
+    for (int32_t r = -(int32_t)engine->n_meters; r < (int32_t)engine->sharing.n_resources; r++) {
+        double units = tsim_engine_resource_flowed(engine, r);
+        if (r == next) {
+            units -= tsim_words_next_double(&flows);
+            next = tsim_words_next(&flows);
+        }
+        tsim_engine_book_flow(engine, r, (double)times * units);
+    }
+}
+
 bool tsim_engine_label(const struct tsim_engine *engine, int32_t stream, int64_t *label) {
     *label = engine->streams[stream].task.label;
     return engine->streams[stream].state != STREAM_FINISHED;

@@ -115,6 +115,11 @@ def test_answers(server):
     check("a scenario of the catalogue is its text", server.ask("/api/scenario?id=llama70b")[1] == whole)
     svg = server.ask("/api/export?format=svg&chart=memory", scenario)
     check("a chart is a picture", svg[0] == 200 and svg[1].startswith(b"<svg"), svg)
+    drawings = {"passes": "The pipeline ", "kernels": "kernel by kernel", "tables": "Roofline"}
+    for part in drawings:
+        charts = json.loads(server.ask(f"/view/run?parts={part}", scenario)[1])["view"]["charts"]
+        drawn = [name for name in drawings if drawings[name] in charts]
+        check(f"a view of {part} draws them alone", drawn == [part], drawn)
     page = server.ask("/api/report", scenario)
     check("a report is one file", page[0] == 200 and page[1].startswith(b"<!DOCTYPE html>") and b"id=\"runs-0-step\"" in page[1], page)
 

@@ -53,7 +53,7 @@ static void take(void *context, const struct tsim_step_task *task) {
     }
     if (recorder->explains.take)
         recorder->explains.take(recorder->explains.context, task);
-    if (task->stage_group >= recorder->n_stages || task->end_s <= task->begin_s)
+    if (recorder->most == 0 || task->stage_group >= recorder->n_stages || task->end_s <= task->begin_s)
         return;
     bool is_pass = task->stream == TSIM_STREAM_COMPUTE;
     recorder->n++;

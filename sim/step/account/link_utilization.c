@@ -29,7 +29,7 @@ static bool add_link(struct sums *sums, int32_t sort, double bytes, double capac
 static void add_topology(struct sums *sums, const struct tsim_step_links *step_links) {
     const struct tsim_topology *t = step_links->topology;
     for (int32_t i = 0; i < t->n_links; i++) {
-        int32_t sort = tsim_topology_link_sort(t, i);
+        int32_t sort = t->sorts[i];
         double bytes = tsim_engine_resource_flowed(step_links->links.engine, step_links->links.first_resource + i);
         int32_t multiplicity = step_links->stands ? step_links->stands[i] : 1;
         if (multiplicity == 0 || !(t->bytes_per_s[i] > 0))

@@ -41,7 +41,7 @@ struct moment {
 struct tsim_periods {
     struct tsim_engine *engine;
     struct tsim_stage_group *stage_groups;
-    int32_t n_stage_groups, n_resources, n_meters, last_microbatch;
+    int32_t n_stage_groups, last_microbatch;
     bool is_interleaved, goes_by_passes;
     struct moment *moments;
     size_t most_moments;
@@ -82,8 +82,6 @@ struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engi
                                      .n_stage_groups = n_stage_groups,
                                      .repeat = repeat,
                                      .context = context};
-    periods->n_resources = tsim_engine_n_resources(engine);
-    periods->n_meters = tsim_engine_n_meters(engine);
     periods->last_microbatch = tsim_schedule_chunk_microbatches(&plan->schedule) - 1;
     periods->is_interleaved = plan->schedule.schedule == TSIM_SCHEDULE_INTERLEAVED;
     periods->goes_by_passes = periods->is_interleaved && !plan->shards_fully && !plan->waits_for_reductions;
@@ -311,8 +309,7 @@ static void put_places(struct tsim_stage_group *group, int32_t *places) {
 static void put_sums(const struct tsim_periods *periods, struct tsim_words *sums) {
     for (int32_t g = 0; g < periods->n_stage_groups; g++)
         tsim_words_put_all(sums, periods->stage_groups[g].totals, (size_t)periods->stage_groups[g].n_totals);
-    for (int32_t r = -periods->n_meters; r < periods->n_resources; r++)
-        tsim_words_put_double(sums, tsim_engine_resource_flowed(periods->engine, r));
+    tsim_engine_put_flows(periods->engine, sums);
 }
 
 /* ---- what repeats ---- */
@@ -554,10 +551,7 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
             group->totals[i] += period->times * (group->totals[i] - tsim_words_next(&sums));
         shorten(group, places + g * N_PLACES, periods->present + g * N_PLACES, period);
     }
-    for (int32_t r = -periods->n_meters; r < periods->n_resources; r++) {
-        double flowed = tsim_engine_resource_flowed(periods->engine, r) - tsim_words_next_double(&sums);
-        tsim_engine_book_flow(periods->engine, r, (double)period->times * flowed);
-    }
+    tsim_engine_repeat_flows(periods->engine, sums, period->times);
     periods->skipped += period->times * (now->now - then->now);
     periods->skipped_events += period->times * (now->n_events - then->n_events);
     if (periods->repeat)

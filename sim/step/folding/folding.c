@@ -128,9 +128,9 @@ enum { N_EDGES = sizeof EDGES / sizeof EDGES[0] };
 /* A message of a replica, or a step of a ring of it. Those of one `what` and of one first rank, the rank of the first
  * replica in whose place one sends, are the same in all replicas. */
 struct message {
-    uint64_t what;
+    uint64_t what, sorts;      /* what it is, and a number for the sorts of all its links */
     int32_t first_rank, place; /* the replica's place on the data axis */
-    size_t end;                /* of its links among those of all messages; they begin where those before it end */
+    size_t end; /* of its links among those that all messages cross; they begin where those before it end */
 };
 
 /* This says what links carry. */
@@ -139,31 +139,31 @@ struct loads {
     const struct tsim_topology *topology;
     const struct tsim_placement *placement;
     struct message *messages;
-    int32_t *crossed; /* the links that the messages cross, one message after the other */
+    int32_t *crossed; /* the links that the messages cross and that may be short, one message after the other */
     size_t n_messages, messages_capacity, n_crossed, crossed_capacity;
-    int32_t *sorts;      /* by link: of which sort it is */
+    uint64_t met;        /* a number for the sorts that the next message has met so far */
     bool *may_be_short;  /* by link; those that cannot be need not be alike */
     uint64_t *carried;   /* by link: which messages of which kinds of replicas cross it */
     double *data_bytes;  /* by link: of a collective of every data-parallel group */
     int32_t *data_loads; /* by link: equal where these bytes are */
 };
 
-static void find_sorts(struct loads *loads) {
+static void find_short_links(struct loads *loads) {
     const struct tsim_topology *topology = loads->topology;
-    loads->sorts = TSIM_NEW_ARRAY(&loads->arena, (size_t)topology->n_links, int32_t);
     loads->may_be_short = TSIM_NEW_ARRAY(&loads->arena, (size_t)topology->n_links, bool);
-    for (int32_t link = 0; link < topology->n_links; link++) {
-        loads->sorts[link] = tsim_topology_link_sort(topology, link);
+    for (int32_t link = 0; link < topology->n_links; link++)
         loads->may_be_short[link] =
-            loads->sorts[link] < TSIM_N_LINK_KINDS || tsim_topology_oversubscription(topology, link) > 1;
-    }
+            topology->sorts[link] < TSIM_N_LINK_KINDS || tsim_topology_oversubscription(topology, link) > 1;
 }
 
 static void cross(struct loads *loads, const int32_t *links, int32_t n) {
-    size_t n_crossed = loads->n_crossed + (size_t)n;
-    loads->crossed = tsim_heap_grow(loads->crossed, &loads->crossed_capacity, n_crossed, sizeof *loads->crossed);
-    memcpy(loads->crossed + loads->n_crossed, links, (size_t)n * sizeof *links);
-    loads->n_crossed = n_crossed;
+    loads->crossed =
+        tsim_heap_grow(loads->crossed, &loads->crossed_capacity, loads->n_crossed + (size_t)n, sizeof *loads->crossed);
+    for (int32_t i = 0; i < n; i++) {
+        loads->met = tsim_random_mix(loads->met + loads->topology->sorts[links[i]] + 1);
+        if (loads->may_be_short[links[i]])
+            loads->crossed[loads->n_crossed++] = links[i];
+    }
 }
 
 /* Adds the message of a rank, after its links. */
@@ -171,7 +171,8 @@ static void add_message(struct loads *loads, int32_t rank, int32_t place, uint64
     int32_t first_rank = rank - place * loads->placement->stride[TSIM_AXIS_DATA];
     loads->messages =
         tsim_heap_grow(loads->messages, &loads->messages_capacity, loads->n_messages + 1, sizeof *loads->messages);
-    loads->messages[loads->n_messages++] = (struct message){what, first_rank, place, loads->n_crossed};
+    loads->messages[loads->n_messages++] = (struct message){what, loads->met, first_rank, place, loads->n_crossed};
+    loads->met = 0;
 }
 
 static void add_edges(struct loads *loads) {
@@ -299,11 +300,10 @@ static int32_t tell_apart(struct loads *loads, int32_t *kinds) {
     for (size_t i = 0, k = 0; i < loads->n_messages; i++) {
         const struct message *message = &loads->messages[i];
         uint64_t *of = &met[message->place];
+        *of = tsim_random_mix_of(*of, message->what, message->sorts);
         for (; k < message->end; k++) {
             int32_t link = loads->crossed[k];
-            *of = tsim_random_mix_of(*of, message->what, (uint64_t)loads->sorts[link]);
-            if (loads->may_be_short[link])
-                *of = tsim_random_mix_of(*of, loads->carried[link], (uint64_t)loads->data_loads[link]);
+            *of = tsim_random_mix_of(*of, loads->carried[link], (uint64_t)loads->data_loads[link]);
         }
     }
     for (int32_t place = 0; place < n; place++) {
@@ -374,7 +374,7 @@ static bool find_kinds(struct tsim_arena *arena, const struct tsim_placement *pl
     if (plan->has_data_group && plan->scenario->model->experts.count > 0)
         add_data_collectives(&loads, plan, true);
     number_loads(&loads);
-    find_sorts(&loads);
+    find_short_links(&loads);
     add_edges(&loads);
     if (loads.topology->count[TSIM_LINK_TORUS] > 0)
         add_boxes(&loads);
