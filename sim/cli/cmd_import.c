@@ -109,6 +109,19 @@ static bool are_words_good(const struct tsim_arguments *arguments, const struct 
     return false;
 }
 
+/* Does what 'tsim calibrate nccl-tests' does: that output becomes links by a fit. */
+static enum tsim_exit import_nccl_tests(const struct tsim_arguments *arguments) {
+    static const enum tsim_option OF_JOBS[] = {TSIM_OPTION_MODEL, TSIM_OPTION_HF,      TSIM_OPTION_NODE,
+                                               TSIM_OPTION_NODES, TSIM_OPTION_GPUS,    TSIM_OPTION_IGNORE,
+                                               TSIM_OPTION_ENV,   TSIM_OPTION_VERBOSE, TSIM_OPTION_APPROXIMATE};
+    if (arguments->n_operands > 1)
+        return tsim_is_refused(arguments, "nccl-tests", OF_JOBS, sizeof OF_JOBS / sizeof OF_JOBS[0])
+                   ? TSIM_EXIT_USAGE
+                   : tsim_calibrate_nccl_tests(arguments);
+    fputs("tsim import: needs a FILE too: tsim import nccl-tests FILE\nTry 'tsim import --help'.\n", stderr);
+    return TSIM_EXIT_USAGE;
+}
+
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -125,6 +138,8 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
                                         .n_environment = arguments->n_environment,
                                         .approximates = arguments->has[TSIM_OPTION_APPROXIMATE],
                                         .gpus = arguments->n_gpus > 0 ? arguments->gpus[0] : 0};
+    if (strcmp(arguments->operands[0], "nccl-tests") == 0)
+        return import_nccl_tests(arguments);
     const struct tsim_import_format *format = find_format(arguments->operands[0]);
     if (!format)
         return TSIM_EXIT_USAGE;

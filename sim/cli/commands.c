@@ -283,6 +283,7 @@ static const struct tsim_command COMMANDS[] = {
      "  rocm-topo     what rocm-smi --showtopo prints: a node\n"
      "  nccl-xml      NCCL's topology (NCCL_TOPO_DUMP_FILE): a node\n"
      "  lstopo        hwloc's XML (lstopo FILE.xml): a node\n"
+     "  nccl-tests    what nccl-tests prints: as 'tsim calibrate nccl-tests'\n"
      "  chakra        execution traces of MLCommons Chakra (.et), one for each rank:\n"
      "                a file for 'tsim replay'\n"
      "What the file lacks, such as the machine, is assumed and marked; --set changes\n"

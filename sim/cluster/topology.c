@@ -316,16 +316,22 @@ static void slow_down(const struct tsim_topology *t, enum tsim_link_kind kind, i
         rates[t->first[kind] + at] *= frac;
 }
 
-static void degrade_accelerator(const struct tsim_topology *t, int64_t rank, double frac, double *rates) {
-    int64_t g = t->ranks_per_node, node = rank / g, place = rank % g;
-    slow_down(t, TSIM_LINK_OUT, rank, frac, rates);
-    slow_down(t, TSIM_LINK_IN, rank, frac, rates);
-    for (int64_t other = 0; other < g; other++) {
-        slow_down(t, TSIM_LINK_PAIR, (node * g + place) * g + other, frac, rates);
-        slow_down(t, TSIM_LINK_PAIR, (node * g + other) * g + place, frac, rates);
+/* Slows the links of one accelerator of a node, or of all: a link between two of them once. */
+static void degrade_scale_up(const struct tsim_topology *t, const struct tsim_degraded *d, double *rates) {
+    const int64_t g = t->ranks_per_node, first = d->node * g;
+    for (int64_t from = 0; from < g; from++) {
+        bool is_it = d->index < 0 || d->index == from;
+        for (int64_t to = 0; to < g; to++)
+            if (is_it || d->index == to)
+                slow_down(t, TSIM_LINK_PAIR, (first + from) * g + to, d->rate_frac, rates);
+        if (!is_it)
+            continue;
+        slow_down(t, TSIM_LINK_OUT, first + from, d->rate_frac, rates);
+        slow_down(t, TSIM_LINK_IN, first + from, d->rate_frac, rates);
+        for (int64_t i = 0; i < 6 && is_torus(t); i++)
+            slow_down(t, TSIM_LINK_TORUS, (int64_t)tsim_torus_place(t->cluster, (int32_t)(first + from)) * 6 + i,
+                      d->rate_frac, rates);
     }
-    for (int64_t i = 0; i < 6 && is_torus(t); i++)
-        slow_down(t, TSIM_LINK_TORUS, (int64_t)tsim_torus_place(t->cluster, (int32_t)rank) * 6 + i, frac, rates);
 }
 
 static void degrade(const struct tsim_topology *t, const struct tsim_degraded *d, double *rates) {
@@ -338,9 +344,7 @@ static void degrade(const struct tsim_topology *t, const struct tsim_degraded *d
             rates[t->first_down[d->tier] + d->group * tier->n_uplinks + i] *= d->rate_frac;
         }
     } else if (d->link == TSIM_DEGRADED_SCALE_UP) {
-        for (int64_t place = 0; place < t->ranks_per_node; place++)
-            if (d->index < 0 || d->index == place)
-                degrade_accelerator(t, d->node * t->ranks_per_node + place, d->rate_frac, rates);
+        degrade_scale_up(t, d, rates);
     } else {
         /* several ports that are one link here lose what one of them loses */
         int64_t bundle = t->nics_per_node > 0 ? t->ports_per_node / t->nics_per_node : 1;

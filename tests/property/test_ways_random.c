@@ -1,6 +1,6 @@
 /* Ways of playing one step agree, over scenarios drawn from the whole catalogue (support/random_scenario.h): folded or
- * not to rounding, by operators or by passes within 2 %, message by message within 5 %. TSIM_CASES says how many valid
- * scenarios are drawn, TSIM_SEED from which seed. */
+ * not to rounding, by operators or by passes within 2 %, message by message within 5 % (10 with a slow link
+ * in a node). TSIM_CASES says how many valid scenarios are drawn, TSIM_SEED from which seed. */
 #include "support/random_scenario.h"
 #include "support/run_laws.h"
 
@@ -62,7 +62,9 @@ START_TEST(random_ways) {
             folding.step_s = detail.step_s = network.step_s = first_s;
             compare(&folding, step_s(text, "operators", "fluid", "off"), "unfolded", 1e-9);
             compare(&detail, step_s(text, "passes", "fluid", "auto"), "by passes", 0.02);
-            compare(&network, step_s(text, "operators", "steps", "auto"), "message by message", 0.05);
+            /* a slow link in one phase of a collective counts less in the mean of its phases */
+            compare(&network, step_s(text, "operators", "steps", "auto"), "message by message",
+                    strstr(text, "link: scale-up") ? 0.1 : 0.05);
         }
         free(text);
     }

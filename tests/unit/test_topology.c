@@ -526,6 +526,25 @@ START_TEST(single_links_can_be_slow) {
 }
 END_TEST
 
+/* A link between two slow accelerators is as slow as they are, not twice so. */
+START_TEST(links_of_a_mesh_can_be_slow) {
+    struct tsim_degraded degraded = {.link = TSIM_DEGRADED_SCALE_UP, .node = 1, .rate_frac = 0.25};
+    example.node.scale_up = TSIM_SCALE_UP_MESH;
+    example.scenario.cluster.degraded = &degraded;
+    example.scenario.cluster.n_degraded = 1;
+    for (int index = -1; index < 8; index += 4) { /* all, or one */
+        degraded.index = index;
+        const struct tsim_topology *t = build(2);
+        for (int from = 0; from < 16; from++)
+            for (int to = from / 8 * 8; to < from / 8 * 8 + 8; to++) {
+                bool is_slow = from / 8 == 1 && (index < 0 || from % 8 == index || to % 8 == index);
+                double rate = t->bytes_per_s[t->first[TSIM_LINK_PAIR] + from * 8 + to % 8];
+                ck_assert_double_eq_tol(rate, (is_slow ? 0.25 : 1) * 100 * GB / 7, 1);
+            }
+    }
+}
+END_TEST
+
 static Suite *topology_suite(void) {
     Suite *suite = suite_create("topology");
     TCase *tcase = tcase_create("topology");
@@ -553,6 +572,7 @@ static Suite *topology_suite(void) {
     tcase_add_test(tcase, torus_routes_go_dimension_by_dimension);
     tcase_add_test(tcase, accelerators_share_the_nearest_nic);
     tcase_add_test(tcase, single_links_can_be_slow);
+    tcase_add_test(tcase, links_of_a_mesh_can_be_slow);
     suite_add_tcase(suite, tcase);
     return suite;
 }
