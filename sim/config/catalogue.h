@@ -576,6 +576,9 @@ enum tsim_attention_layout {
  * generates no code); or as products with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py,
  * adjusted_qk). */
 enum tsim_rotary { TSIM_ROTARY_BY_FUSION, TSIM_ROTARY_FUSED, TSIM_ROTARY_COMPLEX, TSIM_ROTARY_MATRIX };
+/* The heads of latent attention are put together from parts with and without positions: in the kernel that rotates
+ * (Megatron-Core, fusions/fused_mla_yarn_rope_apply.py; compilers), or by torch.cat on parts that lie apart. */
+enum tsim_latent_heads { TSIM_LATENT_HEADS_FUSED, TSIM_LATENT_HEADS_JOINED };
 /* A gated feed-forward block's first two matrices are either two products, whose input gradients are added (torchtitan,
  * transformers), or one product, whose result is split and its gradients joined (nanotron). It matters only if nothing
  * is fused. */
@@ -777,6 +780,7 @@ struct tsim_software {
     struct tsim_attention_blocks attention_blocks; /* of a kernel that computes whole blocks */
     enum tsim_attention_layout attention_layout;
     enum tsim_rotary rotary;
+    enum tsim_latent_heads latent_heads;
     enum tsim_norm_kernels norms;
     enum tsim_gate_products gate_products;
     enum tsim_fusion fusion;

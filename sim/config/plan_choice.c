@@ -200,7 +200,8 @@ enum tsim_plan_key tsim_plan_refused_at(const struct tsim_scenario *job, const s
     if (!tsim_batch_divides(job->training.global_batch_size, choice->value[TSIM_PLAN_MICRO_BATCH],
                             job->n_accelerators / tsim_n_model_ranks(&p)))
         return TSIM_PLAN_MICRO_BATCH;
-    return tsim_chunks_work(&p) ? TSIM_N_PLAN_KEYS : TSIM_PLAN_SCHEDULE;
+    p.schedule_microbatches = job->parallelism.schedule_microbatches;
+    return tsim_chunks_work(&p) && tsim_runs_work(job->software, &p) ? TSIM_N_PLAN_KEYS : TSIM_PLAN_SCHEDULE;
 }
 
 /* ---- what is hidden ---- */

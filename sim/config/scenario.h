@@ -302,7 +302,8 @@ struct tsim_parallelism_spec {
     struct tsim_local_sgd_spec local_sgd;
     struct tsim_server_spec parameter_server;
     enum tsim_schedule schedule;
-    struct tsim_overlap overlap;                     /* resolved: the scenario's keys over the software profile's */
+    int64_t schedule_microbatches; /* of one run of the schedule, which fills and drains the pipeline; 0: all */
+    struct tsim_overlap overlap;   /* resolved: the scenario's keys over the software profile's */
     bool says_overlap_pipeline, says_overlap_expert; /* the scenario itself sets them, so its other plans keep them */
     bool says_schedule, says_layers;                 /* says_layers: layers_per_chunk is a list of the scenario's */
     enum tsim_axis order[TSIM_N_AXES];               /* of ranks, innermost first */

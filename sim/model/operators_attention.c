@@ -174,6 +174,27 @@ static void rotary_element_by_element(struct tsim_op_list *list, const char *nam
     issuing(elementwise(list, name, elements, (2 + 2 + 1) * e, 3), 2.5 * elements * ISSUED_PLACES);
 }
 
+static bool joins_heads(const struct tsim_op_shape *z) {
+    return z->model->latent.kv_rank > 0 && z->software->latent_heads == TSIM_LATENT_HEADS_JOINED;
+}
+
+/* Puts the heads of latent attention together with PyTorch's kernels, as modules do that follow DeepSeek's (NeMo
+ * AutoModel, components/models/deepseek_v3/layers.py; Megatron-Core, transformer/multi_latent_attention.py without
+ * apply_rope_fusion): cat of both parts of queries and of keys, and a contiguous copy of values. Backward, what was
+ * split is joined by cat: the parts of queries, and keys with values; the gradients of the rotated part of keys are
+ * summed over the heads. */
+static void join_heads(struct tsim_op_list *list, const struct tsim_op_shape *z, bool is_backward) {
+    double e = z->element_bytes, rotated = z->t * z->heads * (double)z->model->latent.rope_dim;
+    double joined = z->t * (z->query + (is_backward ? z->key + z->value : z->key)) - (is_backward ? rotated : 0);
+    if (!joins_heads(z))
+        return;
+    issuing(elementwise(list, "join heads", joined, 2 * e, 2), joined * ISSUED_JOINED);
+    if (is_backward)
+        elementwise(list, "sum of heads", rotated, e, 1);
+    else
+        issuing(elementwise(list, "copy of values", z->t * z->value, 2 * e, 1), z->t * z->value * ISSUED_PLACES);
+}
+
 /* Adds the rotation of positions. If only a part of each head is rotated, both parts are put together again (read and
  * written); backward each part's gradient is copied into zeros of the whole, and the two are added. One kernel does it
  * all in one pass; Transformer Engine's does not scale what it rotates, so Megatron-Core writes that out
@@ -182,11 +203,14 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
     double share = z->model->rotary_frac > 0 ? z->model->rotary_frac : 1, width = z->query + z->key;
     bool by_fusion = z->software->rotary == TSIM_ROTARY_BY_FUSION,
          fused = z->software->rotary == TSIM_ROTARY_FUSED ||
-                 (by_fusion && ((z->software->fusion == TSIM_FUSION_TE && !z->model->rotary_scaled) ||
-                                z->software->fusion == TSIM_FUSION_COMPILE));
+                 (by_fusion && !joins_heads(z) &&
+                  ((z->software->fusion == TSIM_FUSION_TE && !z->model->rotary_scaled) ||
+                   z->software->fusion == TSIM_FUSION_COMPILE));
     if (z->model->position != TSIM_POSITION_ROPE)
         return;
-    if (z->model->latent.kv_rank > 0) /* only rotated parts; keys are put together from both parts: read and written */
+    if (joins_heads(z)) /* only rotated parts, which keys share */
+        width = (z->heads + 1) * (double)z->model->latent.rope_dim;
+    else if (z->model->latent.kv_rank > 0) /* and keys are put together from both parts: read and written */
         width = 2 * z->heads * (double)z->model->latent.rope_dim + z->key;
     if (fused) {
         elementwise(list, name, z->t * width, 2 * z->element_bytes, 1);
@@ -246,6 +270,7 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
     gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
     gemm(list, "attention kv up", z->linear_precision, z->t, expanded_width(z), kv_rank, le, e);
     rotary(list, z, "rotary", false);
+    join_heads(list, z, false);
     mark_part(list, first, TSIM_RECOMPUTE_LATENT);
 }
 
@@ -343,6 +368,7 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
     tsim_op_layout_result_gradient(list, z);
     tsim_op_core_backward(list, z);
     rotary(list, z, "rotary", true);
+    join_heads(list, z, true);
     tsim_op_head_norms_backward(list, z);
     tsim_op_layout_joined(list, z);
     if (z->model->latent.kv_rank > 0)

@@ -17,14 +17,18 @@ static int64_t interleaved_group(int64_t stages, int64_t microbatches) {
 
 struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *sc) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
-    bool is_interleaved = p->schedule == TSIM_SCHEDULE_INTERLEAVED && sc->n_microbatches > p->pipeline;
+    int64_t run = p->schedule_microbatches;
+    bool has_runs = run > 0 && run < sc->n_microbatches && sc->n_microbatches % run == 0; /* not in short evaluations */
+    int64_t n = has_runs ? run : sc->n_microbatches;
+    bool is_interleaved = p->schedule == TSIM_SCHEDULE_INTERLEAVED && n > p->pipeline;
     return (struct tsim_schedule_shape){
         .schedule = sc->parallelism.schedule,
         .stages = (int32_t)sc->parallelism.pipeline,
         .chunks = tsim_schedule_chunks(sc->parallelism.schedule, sc->parallelism.virtual_pipeline),
         .microbatches = (int32_t)sc->n_microbatches,
-        .group = is_interleaved ? (int32_t)interleaved_group(p->pipeline, sc->n_microbatches) : 0,
-        .hides_exchanges = p->expert > 1 && p->overlap.expert};
+        .group = is_interleaved ? (int32_t)interleaved_group(p->pipeline, n) : 0,
+        .hides_exchanges = p->expert > 1 && p->overlap.expert,
+        .run = has_runs ? (int32_t)run : 0};
 }
 
 bool tsim_chunk_has_embedding(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {

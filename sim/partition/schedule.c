@@ -132,7 +132,14 @@ static struct tsim_pass_item whole_item(const struct tsim_schedule_shape *z, int
     return z->chunks == 1 ? plain(nth, kind) : nth_pass(z, nth, kind);
 }
 
-/* ---- both kinds ---- */
+/* ---- both kinds, in one run or several ---- */
+
+static struct tsim_schedule_shape run_of(const struct tsim_schedule_shape *z) {
+    struct tsim_schedule_shape run = *z;
+    if (z->run > 0)
+        run.microbatches = z->run, run.run = 0;
+    return run;
+}
 
 static struct tsim_schedule_turns turns_of(const struct tsim_schedule_shape *z, int32_t stage) {
     struct tsim_schedule_program program;
@@ -161,6 +168,13 @@ static bool is_alone(const struct tsim_schedule_shape *z, struct tsim_schedule_t
 struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, int32_t stage, int32_t index) {
     struct tsim_schedule_program program;
     struct tsim_pass_item item;
+    if (z->run > 0) {
+        struct tsim_schedule_shape run = run_of(z);
+        int32_t n = tsim_schedule_n_items(&run, stage);
+        item = tsim_schedule_item(&run, stage, index % n);
+        item.microbatch += index / n * z->run;
+        return item;
+    }
     if (tsim_schedule_splits_backward(z->schedule)) {
         tsim_schedule_program_build(z, stage, &program);
         item = tsim_schedule_program_item(&program, index);
@@ -175,7 +189,8 @@ struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, in
 int32_t tsim_schedule_slot(const struct tsim_schedule_shape *z, struct tsim_pass_item item) {
     if (z->schedule != TSIM_SCHEDULE_INTERLEAVED)
         return item.chunk * z->microbatches + item.microbatch;
-    int32_t group = group_of(z), before = item.microbatch / group * group; /* micro-batches of the groups before */
+    int32_t group = group_of(z), in_run = z->run > 0 ? item.microbatch % z->run : item.microbatch;
+    int32_t before = item.microbatch - in_run % group; /* micro-batches of the groups before */
     int32_t chunk = item.kind == TSIM_PASS_FORWARD ? item.chunk : z->chunks - 1 - item.chunk;
     return item.microbatch + before * (z->chunks - 1) + chunk * group;
 }
@@ -224,6 +239,11 @@ static void fill_interleaved(const struct tsim_schedule_shape *z, int32_t stage,
 
 void tsim_schedule_fill(const struct tsim_schedule_shape *z, int32_t stage, struct tsim_pass_item *items) {
     int32_t n = tsim_schedule_n_items(z, stage);
+    if (z->run > 0) {
+        for (int32_t i = 0; i < n; i++)
+            items[i] = tsim_schedule_item(z, stage, i);
+        return;
+    }
     if (tsim_schedule_splits_backward(z->schedule)) {
         struct tsim_schedule_program program;
         tsim_schedule_program_build(z, stage, &program);
@@ -242,7 +262,7 @@ void tsim_schedule_fill(const struct tsim_schedule_shape *z, int32_t stage, stru
 }
 
 struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_shape *z, int32_t stage) {
-    if (z->schedule != TSIM_SCHEDULE_1F1B && z->schedule != TSIM_SCHEDULE_INTERLEAVED)
+    if ((z->schedule != TSIM_SCHEDULE_1F1B && z->schedule != TSIM_SCHEDULE_INTERLEAVED) || z->run > 0)
         return (struct tsim_schedule_stretch){.step = 0};
     int32_t warmup = n_warmup(z, stage), slots = z->chunks == 1 ? 1 : group_of(z) * z->chunks;
     int32_t end = 2 * z->microbatches * z->chunks - warmup, alone = z->hides_exchanges; /* the first, and the last */
@@ -258,10 +278,12 @@ int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *z, int32_
     }
     if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL)
         return 1;
-    return min_int(n_warmup(z, stage) + 1, z->microbatches * z->chunks);
+    struct tsim_schedule_shape run = run_of(z);
+    return min_int(n_warmup(&run, stage) + 1, run.microbatches * run.chunks);
 }
 
-double tsim_schedule_peak(const struct tsim_schedule_shape *z, int32_t stage, const double *held, int32_t *counts) {
+double tsim_schedule_peak(const struct tsim_schedule_shape *shape, int32_t stage, const double *held, int32_t *counts) {
+    struct tsim_schedule_shape run = run_of(shape), *z = &run;
     struct chunk_walk forward = {group_of(z), z->chunks, 0, 0, 0}, backward = forward;
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
     int32_t end = warmup + 2 * group_of(z) * z->chunks; /* what follows is what was there */
@@ -287,13 +309,14 @@ double tsim_schedule_peak(const struct tsim_schedule_shape *z, int32_t stage, co
 
 double tsim_schedule_bubble_s(const struct tsim_schedule_shape *z, struct tsim_stage_times t) {
     double p = z->stages, f = t.forward_s, b = t.input_s, w = t.weight_s;
+    double runs = z->run > 0 ? z->microbatches / z->run : 1; /* exact: it divides */
     switch (z->schedule) {
     case TSIM_SCHEDULE_SEQUENTIAL:
         return (p - 1) * z->microbatches * (f + b + w);
     case TSIM_SCHEDULE_GPIPE:
     case TSIM_SCHEDULE_1F1B:
     case TSIM_SCHEDULE_INTERLEAVED:
-        return (p - 1) * (f + b + w) / z->chunks;
+        return runs * (p - 1) * (f + b + w) / z->chunks;
     case TSIM_SCHEDULE_ZB_H1:
         return (p - 1) * (f + b - w);
     case TSIM_SCHEDULE_ZB_H2:

@@ -15,6 +15,10 @@
  *                may be larger if the software says so (Megatron-Core's microbatch_group_size_per_vp_stage).
  *   zb-h1, zb-h2, zb-v, dualpipe  the backward pass is split in two: schedule_zero_bubble.h
  *
+ * Sequential, gpipe, 1f1b and interleaved may have several runs in a step, each of which fills and drains the pipeline:
+ * a call of PyTorch's schedules takes one batch (torch/distributed/pipelining/schedules.py, step), and a step that
+ * accumulates gradients over several batches makes as many calls. A stage begins a run when it has ended the last.
+ *
  * Model parts lie on the stages in one of three ways. In a ring, chunk c of a stage is part c p + stage; all schedules
  * but the last two do so. In a V (zb-v), chunk 0 of stage i is part i, and chunk 1 is part 2p-1-i. In both directions
  * (dualpipe), p parts lie on two stages each: chunk 0 of stage i is part i, chunk 1 is part p-1-i, and each direction
@@ -29,6 +33,7 @@ struct tsim_schedule_shape {
     int32_t group; /* interleaved: micro-batches that pass through a chunk before the next; 0: p */
     /* Exchanges of experts run under the kernels of another micro-batch's pass, if there is one (is_alone). */
     bool hides_exchanges;
+    int32_t run; /* micro-batches of each run, which divide all; 0: there is one */
 };
 
 enum tsim_pass_kind {

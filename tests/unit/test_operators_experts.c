@@ -377,6 +377,26 @@ START_TEST(latent_attention_with_whole_queries) {
 }
 END_TEST
 
+/* Eight heads of 128 + 64 put together by cat: queries and keys of 192, read and written, and a copy of values of 128;
+ * backward queries of 192 and keys of 128 with values of 128, and the sum of 64 over the heads. */
+START_TEST(latent_heads_joined) {
+    struct tsim_op_list forward, backward;
+    example_init(&e);
+    e.model.latent = (struct tsim_latent){.kv_rank = 128, .rope_dim = 64};
+    e.software.latent_heads = TSIM_LATENT_HEADS_JOINED;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
+    ck_assert_double_eq(find(&forward, "join heads")->bytes, T * 8 * (192 + 192) * 2 * 2);
+    ck_assert_double_eq(find(&forward, "join heads")->issued, T * 8 * (192 + 192) * 160);
+    ck_assert_double_eq(find(&forward, "copy of values")->bytes, T * 8 * 128 * 2 * 2);
+    ck_assert_double_eq(find(&backward, "join heads")->bytes, T * 8 * (192 + 256) * 2 * 2);
+    ck_assert_double_eq(find(&backward, "sum of heads")->bytes, T * 8 * 64 * 2);
+    e.software.latent_heads = TSIM_LATENT_HEADS_FUSED;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+    ck_assert_ptr_null(seek(&forward, "join heads"));
+}
+END_TEST
+
 /* The vectors are one wide, and there are no positions: down 2 t h (1 + 1), up 2 t 8 (128 + 256), two norms of one. */
 START_TEST(latent_attention_one_wide) {
     struct tsim_op_list forward, backward;
@@ -451,6 +471,7 @@ static Suite *operators_experts_suite(void) {
     tcase_add_test(tcase, last_projection);
     tcase_add_test(tcase, parts_to_recompute);
     tcase_add_test(tcase, latent_attention_with_whole_queries);
+    tcase_add_test(tcase, latent_heads_joined);
     tcase_add_test(tcase, latent_attention);
     tcase_add_test(tcase, latent_attention_one_wide);
     suite_add_tcase(suite, tcase);

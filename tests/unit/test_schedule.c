@@ -53,13 +53,32 @@ START_TEST(interleaved_in_larger_groups) {
 }
 END_TEST
 
+/* Two calls of a schedule over two micro-batches each: the second begins where the first has drained. All passes of a
+ * call are warm-up in one group (above). Slots number them in the order in which stages run them. */
+START_TEST(runs_of_the_schedule) {
+    struct tsim_schedule_shape plain = {TSIM_SCHEDULE_1F1B, 2, 1, 4, .run = 2},
+                               z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 4, .run = 2};
+    assert_order(plain, 0, "F0 F1 B0 B1 F2 F3 B2 B3");
+    assert_order(plain, 1, "F0 B0 F1 B1 F2 B2 F3 B3");
+    assert_order(z, 1, "F0a F1a F0b F1b B0b B1b B0a B1a F2a F3a F2b F3b B2b B3b B2a B3a");
+    ck_assert_int_eq(tsim_schedule_peak_in_flight(&plain, 0), 2);
+    ck_assert_int_eq(tsim_schedule_regular(&plain, 0).step, 0);
+    ck_assert_double_eq(tsim_schedule_bubble_s(&z, (struct tsim_stage_times){1, 2, 0}), 2 * (2 - 1) * 3 / 2.0);
+    for (int32_t i = 0, n[2] = {0, 0}; i < 16; i++) {
+        struct tsim_pass_item item = tsim_schedule_item(&z, 0, i);
+        ck_assert_int_eq(tsim_schedule_slot(&z, item), n[item.kind == TSIM_PASS_BACKWARD]++);
+    }
+}
+END_TEST
+
 /* Every pass comes exactly once, each backward after its forward, and the in-flight peak is counted. */
 START_TEST(every_pass_once) {
     struct tsim_schedule_shape shapes[] = {
         {TSIM_SCHEDULE_1F1B, 5, 1, 7, 0},        {TSIM_SCHEDULE_1F1B, 6, 1, 3, 0},
         {TSIM_SCHEDULE_GPIPE, 3, 1, 5, 0},       {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8, 0},
         {TSIM_SCHEDULE_INTERLEAVED, 3, 2, 3, 0}, {TSIM_SCHEDULE_SEQUENTIAL, 4, 1, 4, 0},
-        {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 9, 3}};
+        {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 9, 3}, {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 16, .run = 8},
+        {TSIM_SCHEDULE_GPIPE, 3, 1, 9, .run = 3}};
     for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
         for (int32_t stage = 0; stage < shapes[k].stages; stage++) {
             int seen[2][64] = {{0}}, live = 0, peak = 0;
@@ -189,6 +208,7 @@ static Suite *schedule_suite(void) {
     tcase_add_test(tcase, interleaved);
     tcase_add_test(tcase, interleaved_with_one_group);
     tcase_add_test(tcase, interleaved_in_larger_groups);
+    tcase_add_test(tcase, runs_of_the_schedule);
     tcase_add_test(tcase, every_pass_once);
     tcase_add_loop_test(tcase, passes_alone, 0, 16);
     tcase_add_loop_test(tcase, regular_middle, 0, 7);

@@ -77,9 +77,10 @@ bool tsim_batch_divides(int64_t global_batch_size, int64_t micro_batch_size, int
     return global_batch_size % (micro_batch_size * data) == 0;
 }
 
-struct tsim_microbatch_rule tsim_microbatch_rule(const struct tsim_scenario *sc) {
-    const struct tsim_parallelism_spec *p = &sc->parallelism;
-    bool is_any = sc->software->interleaving == TSIM_INTERLEAVING_OF_ANY;
+/* Returns the rule for the micro-batches of one run of the schedule. */
+static struct tsim_microbatch_rule rule_of_run(const struct tsim_software *software,
+                                               const struct tsim_parallelism_spec *p) {
+    bool is_any = software->interleaving == TSIM_INTERLEAVING_OF_ANY;
     if (p->virtual_pipeline > 1 && p->pipeline > 1)
         return (struct tsim_microbatch_rule){is_any ? 1 : p->pipeline, p->pipeline};
     if (p->schedule == TSIM_SCHEDULE_ZB_V)
@@ -89,6 +90,24 @@ struct tsim_microbatch_rule tsim_microbatch_rule(const struct tsim_scenario *sc)
     if (tsim_is_asynchronous(p->schedule))
         return (struct tsim_microbatch_rule){1, p->pipeline};
     return (struct tsim_microbatch_rule){1, 1};
+}
+
+static bool has_runs(const struct tsim_parallelism_spec *p) {
+    return p->schedule_microbatches > 0 && p->pipeline > 1;
+}
+
+bool tsim_runs_work(const struct tsim_software *software, const struct tsim_parallelism_spec *p) {
+    struct tsim_microbatch_rule rule = rule_of_run(software, p);
+    bool is_whole = p->schedule >= TSIM_SCHEDULE_ZB_H1 || tsim_is_asynchronous(p->schedule);
+    return !has_runs(p) ||
+           (!is_whole && p->schedule_microbatches % rule.unit == 0 && p->schedule_microbatches >= rule.least);
+}
+
+struct tsim_microbatch_rule tsim_microbatch_rule(const struct tsim_scenario *sc) {
+    struct tsim_microbatch_rule rule = rule_of_run(sc->software, &sc->parallelism);
+    if (has_runs(&sc->parallelism))
+        rule.unit = rule.least = sc->parallelism.schedule_microbatches;
+    return rule;
 }
 
 bool tsim_microbatches_work(const struct tsim_scenario *scenario, int64_t n) {

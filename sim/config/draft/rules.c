@@ -576,6 +576,19 @@ static void check_schedule(const struct check *c) {
                        "schedule: interleaved, or virtual_pipeline: 1");
 }
 
+static void check_runs(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    if (tsim_runs_work(c->sc->software, p))
+        return;
+    bool is_chunked = p->virtual_pipeline > 1;
+    tsim_diag_hint(fail(c, "parallelism.schedule_microbatches",
+                        is_chunked
+                            ? "runs of %lld micro-batches fill no interleaved pipeline of %lld stages"
+                            : "runs of %lld micro-batches cannot follow each other on %lld stages in this schedule",
+                        num(p->schedule_microbatches), num(p->pipeline)),
+                   is_chunked ? "a multiple of pipeline" : "schedule: 1f1b, gpipe or sequential, or leave it out");
+}
+
 /* A stage has at most so many passes of one direction: schedules count them, twice and more, in 32 bits. */
 #define MOST_PASSES (INT64_C(1) << 27)
 
@@ -592,6 +605,10 @@ static void check_batch(const struct check *c) {
     else if (n % rule.unit != 0 && p->schedule == TSIM_SCHEDULE_DUALPIPE)
         diag = fail(c, "training.global_batch_size",
                     "%lld gives %lld micro-batches to each replica; dualpipe needs an even number", num(batch), num(n));
+    else if (n % rule.unit != 0 && p->schedule_microbatches > 0)
+        diag = fail(c, "training.global_batch_size",
+                    "%lld gives %lld micro-batches to each replica; runs of the schedule take %lld", num(batch), num(n),
+                    num(rule.unit));
     else if (n % rule.unit != 0)
         diag = fail(
             c, "training.global_batch_size",
@@ -1283,6 +1300,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     check_segments(c);
     check_cells(c);
     check_schedule(c);
+    check_runs(c);
     can_split &= check_layers(c);
     if (can_split && check_degrees(c)) {
         check_batch(c);

@@ -15,6 +15,9 @@ void tsim_draft_check_software(const struct tsim_draft *draft, struct tsim_reade
 
 /* Returns whether the schedule and the stages can have so many chunks a stage (virtual_pipeline). */
 bool tsim_chunks_work(const struct tsim_parallelism_spec *parallelism);
+/* Returns whether the schedule can run several times in a step, over so many micro-batches each
+ * (schedule_microbatches), if the scenario asks for it. */
+bool tsim_runs_work(const struct tsim_software *software, const struct tsim_parallelism_spec *parallelism);
 /* Returns the schedule that is played. An interleaved schedule with one chunk, and a schedule that needs more than the
  * one stage that there is, become 1f1b. */
 enum tsim_schedule tsim_played_schedule(const struct tsim_parallelism_spec *parallelism);

@@ -642,6 +642,8 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
                  "weights on convergence is not predicted"), .is_omitted_when_zero = true},
     ENUM_KEY("schedule", schedule, tsim_schedule_words, NULL,
              "order of micro-batches; default: interleaved if virtual_pipeline > 1, otherwise that of the software's defaults"),
+    {INT_KEY("schedule_microbatches", scenario.parallelism.schedule_microbatches, 1e9,
+             "micro-batches of one run of the schedule, which fills and drains the pipeline; 0: all of a step's"), .is_omitted_when_zero = true},
     {SECTION_KEY("overlap", &tsim_overlap_table, "communication under computation; default: the software's"),
      .offset = AT(scenario.parallelism.overlap)},
     {CUSTOM_KEY("order", read_order, write_order,

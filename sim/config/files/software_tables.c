@@ -28,6 +28,8 @@ static const struct tsim_word ROTARIES[] = {
     {"complex", TSIM_ROTARY_COMPLEX},
     {"matrix", TSIM_ROTARY_MATRIX},
     {NULL, 0}};
+static const struct tsim_word LATENT_HEADS[] = {
+    {"fused", TSIM_LATENT_HEADS_FUSED}, {"joined", TSIM_LATENT_HEADS_JOINED}, {NULL, 0}};
 static const struct tsim_word FUSIONS[] = {{"none", TSIM_FUSION_NONE}, {"megatron", TSIM_FUSION_MEGATRON},
                                            {"te", TSIM_FUSION_TE}, {"compile", TSIM_FUSION_COMPILE}, {NULL, 0}};
 static const struct tsim_word PIPELINE_OVERLAPS[] = {
@@ -230,6 +232,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
             "(packed), BERT (heads-first), torchtitan (repeated)")},
     {CHOICE("rotary", rotary, ROTARIES, "by-fusion",
             "rotary positions: as fusion says, in one pass, as complex numbers of fp32, or by 2 x 2 matrices of fp32")},
+    {CHOICE("latent_heads", latent_heads, LATENT_HEADS, "fused",
+            "queries, keys and values of latent attention are put together in the pass that rotates (fused), or by PyTorch's cat (joined)")},
     {CHOICE("gate_products", gate_products, GATE_PRODUCTS, "two",
             "matrices of a gated block if nothing is fused: two, whose input gradients are added, or one, whose gradients are joined")},
     {CHOICE("norms", norms, NORM_KERNELS, "by-fusion",

@@ -157,6 +157,8 @@ static void add_batch(struct tsim_recipe *r, int64_t n_stages) {
                               *local = first(r, "step_scheduler.local_batch_size", "step_scheduler.micro_batch_size",
                                              "dataloader.batch_size");
     add_given(r, n_stages > 1 && of_pass ? of_pass : local, "per_device_train_batch_size");
+    if (n_stages > 1 && of_pass)
+        add_given(r, local, "run_batch_size"); /* recipes/llm/train_ft.py calls the schedule for each batch */
     add_given(r, find(r, "step_scheduler.global_batch_size"), "train_batch_size");
     add_given(r, find(r, "step_scheduler.grad_acc_steps"), "gradient_accumulation_steps");
     add_given(r, find(r, "step_scheduler.max_steps"), "max_steps");

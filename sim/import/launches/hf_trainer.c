@@ -90,6 +90,11 @@ static void put_batch(struct reading *g) {
                         : micro ? NULL
                                 : g->defaults->why,
                         "%lld", (long long)size);
+    if (g->pipeline > 1 && micro && find(g->r, "run_batch_size") && !given) {
+        const int64_t run = tsim_recipe_int(g->r, "run_batch_size", 1, 1000000, 1) / size;
+        if (all && run > 0 && tsim_setting_int(g->r, all, 1, INT64_C(1000000000)) % (run * size * g->replicas) == 0)
+            tsim_recipe_put_int(g->r, "parallelism.schedule_microbatches", find(g->r, "run_batch_size"), run);
+    }
     if (all)
         tsim_recipe_put(g->r, "training.global_batch_size", all, NULL, "%lld",
                         (long long)(tsim_setting_int(g->r, all, 1, INT64_C(1000000000)) * (is_dpo ? 2 : 1)));

@@ -11,6 +11,7 @@
  *                         rounds of the pipeline; round_stages "down" has one round fewer if they do not divide evenly
  *   train_batch_size      samples of a step on the whole cluster; else per_device_train_batch_size x
  *                         gradient_accumulation_steps x replicas
+ *   run_batch_size        samples of one run of the pipeline's schedule on a replica
  *   nnodes, nproc_per_node, machine
  *   dp_replicate_size     replicas of what is sharded
  *   offload_optimizer     true: on the host

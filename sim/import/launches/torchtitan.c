@@ -374,6 +374,8 @@ static void put_batch(struct reading *g) {
             : micro      ? micro
                          : parts,
             local ? NULL : "torchtitan's default", each);
+    if (g->pipeline > 1 && replicas > 0 && all > size * replicas && all % (size * replicas) == 0 && size % each == 0)
+        put_int(g, "parallelism.schedule_microbatches", local, NULL, size / each); /* a run for each batch of a rank */
     if (all > 0)
         put_int(g, "training.global_batch_size", global, NULL, all);
     else

@@ -37,8 +37,10 @@ static void write_model(struct tsim_launch_writer *w) {
 
 static void write_batch(struct tsim_launch_writer *w) {
     const struct tsim_training_spec *t = &w->scenario->training;
-    int64_t local =
-        w->scenario->parallelism.pipeline > 1 ? t->global_batch_size / tsim_launch_replicas(w) : t->micro_batch_size;
+    const struct tsim_parallelism_spec *p = &w->scenario->parallelism;
+    int64_t local = p->pipeline == 1               ? t->micro_batch_size
+                    : p->schedule_microbatches > 0 ? t->micro_batch_size * p->schedule_microbatches
+                                                   : t->global_batch_size / tsim_launch_replicas(w);
     write_int(w, is_of_2024(w) ? "batch_size" : "local_batch_size", local);
     if (!is_of_2024(w))
         write_int(w, "global_batch_size", t->global_batch_size);
