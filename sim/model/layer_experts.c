@@ -256,7 +256,8 @@ static void limits_forward(struct tsim_op_list *list, const struct tsim_op_shape
         return;
     issuing(elementwise(list, "expert limits", of_halves, 4 * e, 2), 2 * of_halves * ISSUED_PLACES)->parts =
         TSIM_RECOMPUTE_ACTIVATION;
-    elementwise(list, "join expert limits", of_halves, 4 * e, 1)->parts = TSIM_RECOMPUTE_ACTIVATION;
+    issuing(elementwise(list, "join expert limits", of_halves, 4 * e, 1), 2 * of_halves * ISSUED_JOINED_WIDE)->parts =
+        TSIM_RECOMPUTE_ACTIVATION;
 }
 
 static void limits_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
@@ -265,7 +266,7 @@ static void limits_backward(struct tsim_op_list *list, const struct tsim_op_shap
         return;
     issuing(elementwise(list, "expert limits", of_halves, 3 * (e + 1) + 2 * (1 + 2 * e), 5),
             5 * of_halves * ISSUED_PLACES);
-    elementwise(list, "join expert limits", of_halves, 3 + 4 * e, 2);
+    issuing(elementwise(list, "join expert limits", of_halves, 3 + 4 * e, 2), 2 * of_halves * ISSUED_JOINED_WIDE);
 }
 
 /* Each expert has kernels of its own, except for those that join and convert all rows. */

@@ -60,6 +60,10 @@ static inline struct tsim_op *elementwise(struct tsim_op_list *list, const char 
  * numbers, what torchtitan's pull request 4134 measures on GB300 (2F + 1B of 65,536 tokens with 128 heads, 53.9 ms) is
  * met within 4 %. */
 #define ISSUED_JOINED 160.0
+/* Parts of 16 bits that lie side by side are joined along the last dimension with wide loads: 31.5 M elements in 84.9 us
+ * (pytorch/pytorch#150233; taken as H100, because 32 bits run at 1.9 TB/s there), which makes 83, and 15 % less with the
+ * wide stores of #151818, both of 2025. */
+#define ISSUED_JOINED_WIDE 72.0
 
 static inline struct tsim_op *issuing(struct tsim_op *op, double instructions) {
     op->issued = instructions;

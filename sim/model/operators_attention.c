@@ -166,7 +166,7 @@ static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
     case TSIM_ROTARY_FUSED:
         break;
     }
-    return (is_backward ? 4 + 3 + 3 : 2 + 3) * e;
+    return (is_backward ? 4 + 3 + 3 : 3) * e;
 }
 
 /* Adds both products, whose tables are repeated for the heads, and the negation of a half, which lies apart. */
@@ -216,14 +216,18 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
         elementwise(list, name, z->t * width, 2 * z->element_bytes, 1);
         return;
     }
-    double parts = share < 1 ? (is_backward ? 7 : 2) * z->element_bytes : 0;
+    double e = z->element_bytes, parts = share < 1 ? (is_backward ? 7 : 2) * e : 0;
     if (by_fusion)
-        rotary_element_by_element(list, name, share * z->t * width, z->element_bytes);
+        rotary_element_by_element(list, name, share * z->t * width, e);
+    if (by_fusion && !is_backward) { /* by cat, whose other half is a part of the heads (transformers, rotate_half) */
+        double joined = z->t * width * (share + (share < 1));
+        issuing(elementwise(list, "join halves", joined, 2 * e, share < 1 ? 2 : 1), joined * ISSUED_JOINED);
+        parts = 0;
+    }
     elementwise(list, by_fusion ? "rotary, sum" : name, z->t * width, share * rotary_bytes(z, is_backward) + parts,
-                (!by_fusion    ? 3
-                 : is_backward ? 6
-                               : 2) +
-                    (share < 1));
+                !by_fusion    ? 3 + (share < 1)
+                : is_backward ? 6 + (share < 1)
+                              : 1);
 }
 
 /* Adds the kernels from the residual stream to queries, keys and values. */

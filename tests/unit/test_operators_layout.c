@@ -141,9 +141,12 @@ START_TEST(rotations) {
     e.model.rotary_frac = r->share;
     e.model.rotary_scaled = r->scaled;
     forward();
-    ck_assert_double_eq(mib("rotary") + mib("rotary, sum"), r->forward);
-    ck_assert_double_eq(kernels("rotary") + kernels("rotary, sum"), r->kernels);
+    ck_assert_double_eq(mib("rotary") + mib("join halves") + mib("rotary, sum"), r->forward);
+    ck_assert_double_eq(kernels("rotary") + kernels("join halves") + kernels("rotary, sum"), r->kernels);
+    const struct tsim_op *joined = seek(&list, "join halves");
+    ck_assert(!joined || joined->issued == 160 * joined->elements);
     backward();
+    ck_assert_ptr_null(seek(&list, "join halves"));
     ck_assert_double_eq(mib("rotary") + mib("rotary, sum"), r->backward);
     ck_assert_double_eq(kernels("rotary") + kernels("rotary, sum"), r->backward_kernels);
     const struct tsim_op *products = find(&list, "rotary");
