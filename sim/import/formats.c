@@ -18,6 +18,13 @@ static enum tsim_status read_hf_config(struct tsim_arena *arena, const struct ts
     return tsim_hf_config_import(arena, root, input, &model, &result->yaml, diags);
 }
 
+static const char *read_model(struct tsim_arena *arena, const struct tsim_import_input *input,
+                              const struct tsim_value *config, struct tsim_diags *diags) {
+    const struct tsim_model *model;
+    const char *yaml;
+    return tsim_hf_config_import(arena, config, input, &model, &yaml, diags) == TSIM_OK ? yaml : NULL;
+}
+
 const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
     {"hf-config", "config.json of Hugging Face: a model", false, TSIM_DOCUMENT_MAX_BYTES, read_hf_config,
      .takes_ignored = true, .approximates = true},
@@ -214,6 +221,7 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
         inputs[i].text = bytes[i].text;
         inputs[i].size = bytes[i].size;
         inputs[i].read_beside = read_beside;
+        inputs[i].read_model = read_model;
         inputs[i].next = i + 1 < n ? &inputs[i + 1] : NULL;
     }
     if (status == TSIM_OK) {
@@ -230,7 +238,7 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
 
 void tsim_import_bytes(const char *format, const char *text, size_t size) {
     const struct tsim_import_format *found = tsim_import_format_find(format);
-    struct tsim_import_input input = {.file = "<bytes>", .text = text, .size = size};
+    struct tsim_import_input input = {.file = "<bytes>", .text = text, .size = size, .read_model = read_model};
     struct tsim_import_result result = {.notes = ""};
     struct tsim_arena arena;
     struct tsim_diags diags;

@@ -23,6 +23,10 @@ struct tsim_import_input {
     /* Returns the text of a file beside `file`, in the arena; NULL if there is none. The function may be NULL: no such
      * file is read. */
     const char *(*read_beside)(struct tsim_arena *arena, const char *file, const char *path, size_t *size);
+    /* Returns the model file of ours, in the arena, that a configuration of Hugging Face's gives; NULL after a mistake.
+     * The function may be NULL: none is read. */
+    const char *(*read_model)(struct tsim_arena *arena, const struct tsim_import_input *input,
+                              const struct tsim_value *config, struct tsim_diags *diags);
     bool approximates; /* --approximate: parts that tsim lacks become the nearest that it has */
     int64_t gpus;      /* --gpus: accelerators of the job; 0: as the file says */
     bool is_smallest;  /* `gpus` is not the user's, but the fewest that hold the model */

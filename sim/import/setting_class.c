@@ -137,7 +137,7 @@ bool tsim_may_be_batch(const char *key) {
 }
 
 bool tsim_may_be_layers(const char *key) {
-    return has_word(key, "layer layers block blocks expert experts", false);
+    return has_word(key, "layer layers block blocks expert experts encoder projector", false);
 }
 
 static size_t count(const struct tsim_setting_class *classes) {

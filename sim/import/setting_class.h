@@ -38,7 +38,7 @@ bool tsim_is_housekeeping(const char *key);
 bool tsim_may_change_run(const char *key);
 /* Returns whether a key, by its words, gives the number of samples in training. */
 bool tsim_may_be_batch(const char *key);
-/* Returns whether a key, by its words, is about single layers or experts. */
+/* Returns whether a key, by its words, is about single layers or experts, or about a network beside the model. */
 bool tsim_may_be_layers(const char *key);
 /* Returns whether the value is null, None, ~ or empty, without quotes. */
 bool tsim_value_is_null(const struct tsim_value *value);

@@ -6,8 +6,10 @@
 #include "import/launches/omegaconf.h"
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
+#include "import/overrides.h"
 #include "import/setting_class_rows.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,8 +49,11 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("distributed.fsdp2_*_prefetch_depth distributed.enable_fsdp2_prefetch distributed.enable_fsdp2_prefetch=OFF",
           "how far ahead shards are gathered: parallelism.prefetch"),
     SPEED("distributed.moe.reshard_after_forward", "experts' weights gathered again for the backward pass"),
+    SPEED("optimizer.store_param_remainders", "copies of the weights that have only the bits which the weights lack"),
     SPEED("peft.exclude_modules", "products without an adapter among those that have one"),
     NOTHING(
+        "distributed.mp_policy.param_dtype distributed.mp_policy.output_dtype clip_grad_norm.max_norm "
+        "optimizer.bias_correction optimizer.exp_avg_dtype optimizer.exp_avg_sq_dtype "
         "model.backend.rms_norm model.backend.enable_hf_state_dict_adapter model.load_base_model "
         "model.backend.enable_fsdp_optimizations compile.mode autopipeline.layers_per_stage autopipeline.pp_schedule "
         "autopipeline.round_virtual_stages_to_pp_multiple distributed.pipeline.layers_per_stage "
@@ -70,6 +75,7 @@ enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 struct reading {
     struct tsim_recipe *r;
     struct tsim_omegaconf tree;
+    const struct tsim_value *config; /* of the model, written out (transformers.Qwen3Config); NULL: it is named */
 };
 
 static const struct tsim_setting *first(struct tsim_recipe *r, const char *a, const char *b, const char *c) {
@@ -240,7 +246,14 @@ static void put_software(struct tsim_recipe *r) {
         tsim_recipe_put(r, "software.expert_dispatch", dispatcher ? dispatcher : deepep, NULL, "all-to-all");
     if (has_text(loss, "FusedLinearCrossEntropy") || has_text(loss, "TEParallelCrossEntropy"))
         tsim_recipe_put(r, "software.cross_entropy", loss, NULL, "fused");
-    if (find(r, "of_16_bits") && !find(r, "lora_r"))
+    const struct tsim_setting *states = find(r, "optimizer.exp_avg_dtype"),
+                              *copies = find(r, "optimizer.master_weights");
+    const bool is_of_16_bits = find(r, "of_16_bits") != NULL;
+    if (has_text(states, "bfloat16"))
+        tsim_recipe_put(r, "training.state_precision", states, NULL, "bf16");
+    if (copies && tsim_setting_flag(r, copies)) /* of Transformer Engine's FusedAdam */
+        tsim_recipe_put(r, "training.master_weights", copies, NULL, "true");
+    else if (is_of_16_bits && !find(r, "lora_r"))
         tsim_recipe_put(r, "training.master_weights", find(r, "of_16_bits"), NULL, "false");
     const struct tsim_setting *reduce =
         first(r, "distributed.mp_policy.reduce_dtype", "distributed_config.mp_policy.reduce_dtype", NULL);
@@ -277,8 +290,50 @@ static void build(struct tsim_recipe *r) {
     put_software(r);
 }
 
+/* Returns transformers' model_type of a configuration's class: Qwen3MoeConfig is qwen3_moe. */
+static const char *type_of_class(struct tsim_arena *arena, const char *class) {
+    const char *dot = strrchr(class, '.'), *from = dot ? dot + 1 : class;
+    const size_t length = strlen(from);
+    char *type = tsim_arena_alloc(arena, 2 * length + 1), *to = type;
+    for (size_t i = 0; i + strlen("Config") < length; i++) {
+        if (i > 0 && isupper((unsigned char)from[i]) && !isupper((unsigned char)from[i - 1]))
+            *to++ = '_';
+        *to++ = (char)tolower((unsigned char)from[i]);
+    }
+    *to = '\0';
+    return type;
+}
+
+/* Returns the model's configuration as config.json would have it, if the file has it whole; else NULL. */
+static const struct tsim_value *config_of(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                          const struct tsim_value *root) {
+    const struct tsim_value *config = tsim_value_find_path(root, "model.config"),
+                            *class = config && config->kind == TSIM_VALUE_MAPPING ? tsim_value_find(config, "_target_")
+                                                                                  : NULL;
+    const size_t n = class && class->kind == TSIM_VALUE_SCALAR ? strlen(class->text) : 0;
+    if (!input->read_model || tsim_import_override(input, "model") || n < 7 ||
+        strcmp(class->text + n - 6, "Config") != 0 || !tsim_value_find(config, "vocab_size"))
+        return NULL;
+    const struct tsim_pair type = {.key = "model_type",
+                                   .value = tsim_value_new_scalar(arena, class, type_of_class(arena, class->text))};
+    return tsim_value_merge(arena, tsim_value_without(arena, config, "_target_"),
+                            tsim_value_new_mapping(arena, class, &type, 1));
+}
+
+static void put_config(struct reading *g) {
+    struct tsim_recipe *r = g->r;
+    const char *yaml = r->input.read_model(r->arena, &r->input, g->config, r->diags);
+    const struct tsim_value *model;
+    const struct tsim_setting from = {.name = "model.config", .value = g->config};
+    if (yaml && tsim_document_parse_wide(r->arena, r->document->file, yaml, strlen(yaml), &model, r->diags) == TSIM_OK)
+        tsim_recipe_put_value(r, "model", &from, model);
+}
+
 static void add_setting(void *context, const char *name, const struct tsim_value *value) {
     struct reading *g = context;
+    static const char CONFIG[] = "model.config.";
+    if (g->config && strncmp(name, CONFIG, sizeof CONFIG - 1) == 0 && !strstr(name, "dtype"))
+        return;
     tsim_recipe_add(g->r, name, name, tsim_omegaconf_value(&g->tree, name, value));
 }
 
@@ -288,12 +343,16 @@ enum tsim_status tsim_import_automodel(struct tsim_arena *arena, const struct ts
     struct reading g = {.r = &r, .tree = {.arena = arena, .input = input}};
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
     tsim_recipe_init(&r, arena, input, "AutoModel", diags);
+    g.config = config_of(arena, input, g.tree.root);
     tsim_recipe_each(&r, g.tree.root, add_setting, &g);
     if (!tsim_value_find(g.tree.root, "model") || !tsim_value_find(g.tree.root, "step_scheduler"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "model and step_scheduler are not both in it"),
                        "the YAML that automodel takes");
-    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
+        if (g.config)
+            put_config(&g);
         build(&r);
+    }
     enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
     tsim_recipe_release(&r);
     return status;

@@ -7,6 +7,7 @@
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/omegaconf.h"
+#include "import/overrides.h"
 
 #include <string.h>
 
@@ -23,6 +24,8 @@ static const struct section {
      {"overlap_grad_reduce", "overlap_param_gather", "use_distributed_optimizer", "grad_reduce_in_fp32",
       "num_distributed_optimizer_instances", "data_parallel_sharding_strategy", "bucket_size", "fp8_param_gather",
       "use_megatron_fsdp", "nccl_ub", NULL}},
+    {"comm_overlap",
+     {"overlap_grad_reduce", "overlap_param_gather", "bucket_size", "overlap_p2p_comm", NULL}}, /* over ddp's */
     {"optimizer",
      {"optimizer", "optimizer_cpu_offload", "optimizer_offload_fraction", "main_grads_dtype", "main_params_dtype",
       "exp_avg_dtype", "exp_avg_sq_dtype", "loss_scale", "loss_scale_window", "hysteresis", NULL}},
@@ -45,7 +48,6 @@ static const char *const OTHERS[] = {"checkpoint",
                                      "optimizer_config_override_provider",
                                      "ENV_VARS",
                                      "peft",
-                                     "comm_overlap",
                                      "mixed_precision",
                                      "env_vars",
                                      "recipe"};
@@ -104,12 +106,12 @@ static void add_section(struct tsim_recipe *r, const struct section *section, co
         const struct tsim_value *value = tsim_omegaconf_value(&tree, pair->key, pair->value);
         if (!is_read(section, pair->key) || pair->key[0] == '_' || tsim_value_is_null(value))
             continue;
-        if (value->kind == TSIM_VALUE_MAPPING) {
-            const char *word = object_word(value);
-            if (!word)
-                continue;
-            value = tsim_value_new_scalar(r->arena, value, word);
-        }
+        const char *word = value->kind == TSIM_VALUE_MAPPING  ? object_word(value)
+                           : value->kind == TSIM_VALUE_SCALAR ? tsim_launch_ours(tsim_torch_types, value->text)
+                                                              : NULL;
+        if (value->kind == TSIM_VALUE_MAPPING && !word)
+            continue;
+        value = word ? tsim_value_new_scalar(r->arena, value, word) : value;
         tsim_recipe_add(r, tsim_arena_printf(r->arena, "%s.%s", section->name, pair->key), key_of(section, pair->key),
                         value);
     }
@@ -197,8 +199,10 @@ static void add_mixed_precision(struct tsim_recipe *r, const struct tsim_value *
 bool tsim_has_bridge_sections(const struct tsim_value *root) {
     const struct tsim_value *container = tsim_value_find(root, "ConfigContainer");
     root = container && container->kind == TSIM_VALUE_MAPPING ? container : root;
-    return tsim_value_find_path(root, "model.num_layers") && tsim_value_find_path(root, "model.hidden_size") &&
-           tsim_value_find(root, "train");
+    return tsim_value_find_path(root, "train.global_batch_size") ||
+           tsim_value_find_path(root, "train.micro_batch_size") ||
+           (tsim_value_find_path(root, "model.num_layers") && tsim_value_find_path(root, "model.hidden_size") &&
+            tsim_value_find(root, "train"));
 }
 
 /* Returns the recipe's name without the ending that all recipes share. */
@@ -282,7 +286,15 @@ enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, con
     const struct tsim_value *table, *common, *recipe;
     if (!name) {
         r->program = "Megatron-Bridge";
-        add_sections(r, overrides_of(r, overrides));
+        overrides = overrides_of(r, overrides);
+        if (!tsim_value_find_path(overrides, "model.num_layers") && !tsim_import_override(&r->input, "model")) {
+            tsim_diag_hint(tsim_recipe_error(r, NULL, "these settings override a recipe's, which nothing names"),
+                           "tsim import nemo FILE -- --recipe NAME, as in llama3_70b_pretrain_config; or --model ID");
+            return TSIM_ERR_REFERENCE;
+        }
+        add_sections(r, overrides);
+        if (!tsim_recipe_find(r, "bf16") && !tsim_recipe_find(r, "fp16"))
+            add_mixed_precision(r, tsim_value_find(overrides, "mixed_precision"));
         add_vocabulary(r, overrides);
         add_adapter(r, overrides);
         return TSIM_OK;

@@ -33,7 +33,8 @@ static const struct tsim_setting_class SCRIPT[] = {
     REFUSED(
         "program=*clip* program=*speech* program=*asr* program=*whisper* program=*dreambooth* program=*text_to_image* "
         "program=*controlnet* program=*unconditional* program=*diffusion* program=*[_-]vl[_./-]* program=*llava* "
-        "program=*vision* vision_tower mm_projector_* mm_tunable_parts mm_vision_* image_folder image_size image_root "
+        "program=*vision* vision_tower mm_projector_* projector_type pretrain_mlp_adapter mm_tunable_parts mm_vision_* "
+        "image_folder image_size image_root "
         "max_pixels min_pixels freeze_vision_* vision_lora* vision_lr freeze_backbone vision_* video_* audio_*",
         IMAGES),
     REFUSED("program=*infer* program=*generate* program=*predict* program=*demo* program=*chat.py program=*_server.py",
@@ -78,8 +79,8 @@ static const struct tsim_setting_class CLASSES[] = {
             "Apex's mixed precision is not modelled: fp16 and bf16 are"),
     REFUSED("sharded_ddp", "FairScale's sharding is not read: add --ignore and --set parallelism.zero=2 or 3"),
     REFUSED("use_cpu no_cuda", "training on a CPU"),
-    REFUSED("prediction_loss_only=[tT]rue predict_with_generate=[tT]rue", "this evaluates a model"),
-    NOTHING("prediction_loss_only predict_with_generate"),
+    REFUSED("prediction_loss_only=[tT]rue", "this evaluates a model"),
+    NOTHING("prediction_loss_only predict_with_generate"), /* the latter: in evaluations beside training */
     SPEED("group_by_length length_column_name_", OF_LENGTHS),
     SPEED("full_determinism", "slower deterministic kernels"),
     SPEED("use_liger_kernel", "Liger's fused kernels: software.cross_entropy and software.fusion"),
@@ -256,6 +257,16 @@ static void ask_for_adapter(struct tsim_recipe *r) {
                        "--set training.adapter=null that there is none");
 }
 
+/* Returns the products that have adapters unless the program says others: query and value, which are one product with
+ * the key in some models (TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING of peft's utils/constants.py). */
+static const char *usual_targets(const struct tsim_setting *model) {
+    static const char *const FUSED[] = {"chatglm", "bloom", "falcon-7b", "falcon-40b", "pythia", "neox", "gpt2", "mpt"};
+    for (size_t i = 0; i < sizeof FUSED / sizeof FUSED[0]; i++)
+        if (has_text(model, FUSED[i]))
+            return "query_key_value";
+    return "q_proj,v_proj";
+}
+
 /* Returns whether there is an adapter: a switch says so, or its rank or targets are given and no switch says no. --rank
  * counts as an adapter's rank unless it is as small as the number of a process. */
 static void add_adapter(struct tsim_recipe *r) {
@@ -285,7 +296,8 @@ static void add_adapter(struct tsim_recipe *r) {
         return;
     }
     if (!targets)
-        add(r, from, "lora_targets", tsim_setting_is(type, "lora") || find(r, "bits") ? "all" : "q_proj,v_proj");
+        add(r, from, "lora_targets",
+            tsim_setting_is(type, "lora") || find(r, "bits") ? "all" : usual_targets(find(r, "model_name_or_path")));
     if (bits && !tsim_setting_is(bits, "16"))
         add_as(r, bits, "quantization_bit");
     else if ((four || eight) && !find(r, "quantization_bit"))
@@ -462,10 +474,12 @@ static void add_config(struct tsim_recipe *r) {
 /* The program of trl says how pairs are compared; packing is a switch of it. */
 static void add_kind(struct tsim_recipe *r) {
     const struct tsim_setting *program = find(r, "program"), *stage = find(r, "stage"), *s = stage ? stage : program;
-    const char *text = s ? tsim_setting_text(s) : "";
+    const char *text = s ? tsim_setting_text(s) : "", *slash = strrchr(text, '/');
     static const char *const PACKS[] = {"packing", "pack", "packed", "group_texts", NULL};
     if (find(r, "kind"))
         return;
+    if (slash && (strstr(slash, "sft") || strstr(slash, "pretrain") || strstr(slash, "run_clm")))
+        text = slash + 1; /* dpo/sft.py is no program of DPO */
     const bool is_dpo = strstr(text, "dpo") != NULL,
                is_alone = strstr(text, "orpo") || strstr(text, "simpo") || strstr(text, "cpo");
     if (!s && find(r, "beta")) /* of trl's DPOConfig */

@@ -55,6 +55,8 @@ struct reading {
 
 static void put_model(struct reading *g) {
     const struct tsim_setting *s = find(g->r, "model_name_or_path");
+    if (tsim_value_find(g->r->root, "model")) /* the program's reader has put it */
+        return;
     if (s && !tsim_import_override(&g->r->input, "model") && !tsim_put_hub_model(g->r, s, tsim_setting_text(s)))
         tsim_diag_hint(tsim_recipe_error(g->r, s, "'%.80s' is no model of the catalogue", tsim_setting_text(s)),
                        "name the model with --model ID or --hf CONFIG");

@@ -94,8 +94,8 @@ static const struct tsim_setting_class LLAMA_FACTORY[] = {
     REFUSED("use_galore use_apollo use_badam use_adam_mini", OTHER_OPTIMIZER),
     REFUSED("mixture_of_depths use_llama_pro", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("shift_attn", "attention in shifted windows"),
-    REFUSED("do_predict=[tT]rue predict_with_generate=[tT]rue", EVALUATION),
-    NOTHING("pure_bf16"),
+    REFUSED("do_predict=[tT]rue", EVALUATION),
+    NOTHING("pure_bf16 predict_with_generate packing_method model_type"),
     SPEED("unpacked", NOT_PACKED),
     SPEED("use_unsloth enable_liger_kernel use_unsloth_gc", SMALL_KERNELS),
     SPEED("additional_target use_dora", "more than the adapters' two matrices is trained"),
@@ -203,6 +203,26 @@ static void add_recompute_of_fsdp(struct reading *g) {
         add(g->r, s, "gradient_checkpointing", "true");
 }
 
+/* Plugins are programs, which may change what is trained; the settings of these are known. */
+static void check_plugins(struct reading *g) {
+    static const char *const KNOWN[] = {"liger",    "cut_cross_entropy", "kernels",   "lm_eval",
+                                        "swanlab",  "spectrum",          "kd",        "llm_compressor",
+                                        "grokfast", "expert_parallel",   "densemixer"};
+    const struct tsim_setting *s = find(g->r, "plugins");
+    const size_t n = !s ? 0 : s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : 1;
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_value *item = s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->items[i] : s->value;
+        const char *text = item->kind == TSIM_VALUE_SCALAR ? item->text : "";
+        bool is_known = false;
+        for (size_t k = 0; k < sizeof KNOWN / sizeof KNOWN[0]; k++)
+            is_known |= strstr(text, KNOWN[k]) != NULL;
+        if (!is_known) {
+            tsim_recipe_refuse(g->r, s, "tsim does not know what the plugin '%.60s' changes", text);
+            return;
+        }
+    }
+}
+
 static void build_axolotl(struct reading *g) {
     static const char *const NAMES[][2] = {{"base_model", "model_name_or_path"},
                                            {"micro_batch_size", "per_device_train_batch_size"},
@@ -215,6 +235,7 @@ static void build_axolotl(struct reading *g) {
     if (find(g->r, "unfrozen_parameters") && !find(g->r, "adapter"))
         tsim_recipe_refuse(g->r, find(g->r, "unfrozen_parameters"), PART_OF_MODEL);
     add_renamed(g->r, NAMES, sizeof NAMES / sizeof NAMES[0], false);
+    check_plugins(g);
     add_axolotl_precision(g);
     add_axolotl_adapter(g);
     add_axolotl_attention(g);

@@ -219,25 +219,25 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("use_flash_attn_triton use_flash_attn_builder", "another attention kernel: software.attention_kernel"),
     NOTHING("CUDA_DEVICE_MAX_CONNECTIONS NCCL_DEBUG* NCCL_IB_TIMEOUT NCCL_SOCKET_IFNAME NVTE_ALLOW_* NVTE_DEBUG*"),
     SPEED("NCCL_* NVTE_* UB_*", "what the environment says to libraries"),
-    NOTHING(
-        "scaled_*masked_softmax_fusion no_scaled_*masked_softmax_fusion masked_softmax_fusion bias_swiglu_fusion "
-        "bias_gelu_fusion bias_dropout_fusion bias_* "
-        "gradient_accumulation_fusion cross_entropy_loss_fusion cross_entropy_fusion_impl cross_entropy_* "
-        "persist_layer_norm apply_rope_fusion moe_router_fusion "
-        "use_te_activation_func memory_efficient_layer_norm no_async_tensor_model_parallel_allreduce "
-        "async_tensor_model_parallel_allreduce align_* delay_* ddp_pad_buckets_for_high_nccl_busbw "
-        "ddp_average_in_collective ddp_num_buckets disable_symmetric_registration no_gradient_reduce_div_fusion "
-        "pipeline_model_parallel_comm_backend high_priority_stream_groups batch_p2p_* "
-        "scatter_gather_tensors_in_pipeline sharp_enabled_group suggested_communication_unit_size "
-        "no_clone_scatter_output_in_embedding clone_scatter_output_in_embedding cuda_graph_* te_rng_tracker manual_gc* "
-        "no_manual_gc_eval empty_unused_memory_level recompute_modules recompute_num_layers recompute_method "
-        "recompute_* activations_checkpoint_* checkpoint_num_layers "
-        "checkpoint_activations contigious_checkpointing deepspeed_activation_checkpointing use_mpi "
-        "use_embedding_scaling use_gcp_dynamic_checkpointing split_transformers scattered_embeddings "
-        "fused_padded_mla_attention transformer_impl use_mcore_models attention_backend use_kernels "
-        "init_model_with_meta_device nccl_communicator_config_path create_all_gather_group "
-        "no_contiguous_buffers_in_local_ddp use_contiguous_buffers_in_* sync_tp_duplicated_parameters "
-        "high_priority_a2a_comm_stream"),
+    NOTHING("scaled_*masked_softmax_fusion no_scaled_*masked_softmax_fusion masked_softmax_fusion bias_swiglu_fusion "
+            "bias_gelu_fusion bias_dropout_fusion bias_* "
+            "gradient_accumulation_fusion cross_entropy_loss_fusion cross_entropy_fusion_impl cross_entropy_* "
+            "persist_layer_norm apply_rope_fusion moe_router_fusion "
+            "use_te_activation_func memory_efficient_layer_norm no_async_tensor_model_parallel_allreduce "
+            "async_tensor_model_parallel_allreduce align_* delay_* ddp_pad_buckets_for_high_nccl_busbw "
+            "ddp_average_in_collective ddp_num_buckets disable_symmetric_registration no_gradient_reduce_div_fusion "
+            "pipeline_model_parallel_comm_backend high_priority_stream_groups batch_p2p_* "
+            "scatter_gather_tensors_in_pipeline sharp_enabled_group suggested_communication_unit_size "
+            "no_clone_scatter_output_in_embedding clone_scatter_output_in_embedding cuda_graph_* te_rng_tracker "
+            "use_te_rng_tracker should_pad_vocab manual_gc* "
+            "no_manual_gc_eval empty_unused_memory_level recompute_modules recompute_num_layers recompute_method "
+            "recompute_* activations_checkpoint_* checkpoint_num_layers "
+            "checkpoint_activations contigious_checkpointing deepspeed_activation_checkpointing use_mpi "
+            "use_embedding_scaling use_gcp_dynamic_checkpointing split_transformers scattered_embeddings "
+            "fused_padded_mla_attention transformer_impl use_mcore_models attention_backend use_kernels "
+            "init_model_with_meta_device nccl_communicator_config_path create_all_gather_group "
+            "no_contiguous_buffers_in_local_ddp use_contiguous_buffers_in_* sync_tp_duplicated_parameters "
+            "high_priority_a2a_comm_stream"),
     /* ---- Primus, for AMD's accelerators ---- */
     SPEED("use_turbo_grouped_mlp use_turbo_rms_norm use_turbo_parallel_linear use_turbo_gemm use_turbo_grouped_gemm",
           "another kernel of Primus-Turbo"),

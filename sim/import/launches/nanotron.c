@@ -31,19 +31,20 @@ static const struct tsim_setting_class CLASSES[] = {
             "tokens.val_check_interval parallelism.tp_linear_async_communication parallelism.expert_parallel_size "
             "parallelism.expert_* "
             "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* experiment_logger*"),
-    NOTHING(
-        "model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
-        "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_llama_config "
-        "model.model_config.is_qwen2_config model.model_config._attn_implementation model.model_config._fused_rms_norm "
-        "model.model_config._fused_rotary_emb model.model_config._use_qkv_packed model.model_config.rope_theta "
-        "model.model_config.rope_interleaved model.model_config.rope_scaling.rope_type "
-        "model.model_config.rope_scaling.type "
-        "model.model_config.rope_scaling.original_max_position_embeddings model.model_config.is_*_config "
-        "model.model_config.rms_norm_eps model.model_config.rope_* model.model_config.use_cache "
-        "model.model_config.pretraining_tp model.model_config.interleaved_rotary model.model_config.z_loss_* "
-        "model.model_config._* model.model_config.no_rope_layer model.model_config.attention_bias "
-        "model.model_config.max_position_embeddings model.model_config.tie_word_embeddings model.dtype "
-        "model.model_config.flex_attention_mask model.model_config.log_attn_probs"),
+    NOTHING("model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
+            "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_llama_config "
+            "model.model_config.is_qwen2_config model.model_config.is_mistral_config "
+            "model.model_config.ring_attn_heads_k_stride model.model_config._attn_implementation "
+            "model.model_config._fused_rms_norm "
+            "model.model_config._fused_rotary_emb model.model_config._use_qkv_packed model.model_config.rope_theta "
+            "model.model_config.rope_interleaved model.model_config.rope_scaling.rope_type "
+            "model.model_config.rope_scaling.type "
+            "model.model_config.rope_scaling.original_max_position_embeddings model.model_config.is_*_config "
+            "model.model_config.rms_norm_eps model.model_config.rope_* model.model_config.use_cache "
+            "model.model_config.pretraining_tp model.model_config.interleaved_rotary model.model_config.z_loss_* "
+            "model.model_config._* model.model_config.no_rope_layer model.model_config.attention_bias "
+            "model.model_config.max_position_embeddings model.model_config.tie_word_embeddings model.dtype "
+            "model.model_config.flex_attention_mask model.model_config.log_attn_probs"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
@@ -144,12 +145,15 @@ static void build(struct tsim_recipe *r) {
                                            {"parallelism.context_parallel_size", "context_parallel_size"}};
     struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "nanotron-2025"};
     const struct tsim_setting *mode = find(r, "parallelism.tp_mode"), *stage = find(r, "optimizer.zero_stage"),
-                              *engine = find(r, "parallelism.pp_engine"), *all = find(r, "parallelism.recompute_layer");
+                              *engine = find(r, "parallelism.pp_engine"), *all = find(r, "parallelism.recompute_layer"),
+                              *kernel = find(r, "model.model_config._attn_implementation");
     add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], false);
     add_model(r);
     add_experts(r);
     add_world(r);
     add_precision(r);
+    if (has_text(kernel, "llama3_ring")) /* keys and values of some heads at a time are gathered */
+        add(r, kernel, "cp_comm_type", "all_gather");
     add(r, mode, "sequence_parallel", tsim_setting_is(mode, "REDUCE_SCATTER") ? "true" : "false");
     if (stage && tsim_setting_int(r, stage, 0, 1) == 1)
         add(r, stage, "use_distributed_optimizer", "true");
