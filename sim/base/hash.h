@@ -1,5 +1,5 @@
-/* hash.h - what is alike by its number. 128 bits that stand for a text. They are equal on every machine, so that records keyed by them can be
- * merged. The hash is FNV-1a (Fowler, Noll, Vo) in its 128-bit form, with offset basis
+/* hash.h - what is alike by its number, and 128 bits that stand for a text. These are equal on every machine, so that
+ * records keyed by them can be merged. The hash is FNV-1a (Fowler, Noll, Vo) in its 128-bit form, with offset basis
  * 0x6c62272e07bb014262b821756295c58d and prime 2^88 + 0x13b. It gives no protection against an adversary; that any two
  * of a million different texts agree has a probability of 1e-27. */
 #pragma once

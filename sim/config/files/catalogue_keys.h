@@ -20,14 +20,28 @@
     .key = (name_), .kind = TSIM_KEY_INT, .offset = offsetof(type, field_), .max = (max_), .help = (help_)
 /* clang-format on */
 
-static inline const char *at_key(struct tsim_reader *reader, const char *path, const char *key) {
-    return tsim_schema_path(reader->arena, path, key);
+/* A mapping that has been read, whose values are then checked together. */
+struct tsim_checked {
+    struct tsim_reader *reader;
+    const struct tsim_value *mapping;
+    const char *path;
+};
+
+static inline const char *at_key(const struct tsim_checked *c, const char *key) {
+    return tsim_schema_path(c->reader->arena, c->path, key);
 }
 
-static inline const struct tsim_value *place_of(const struct tsim_value *mapping, const char *key) {
-    const struct tsim_value *value = tsim_value_find_path(mapping, key);
-    return value ? value : mapping;
+static inline const struct tsim_value *place_of(const struct tsim_checked *c, const char *key) {
+    const struct tsim_value *value = tsim_value_find_path(c->mapping, key);
+    return value ? value : c->mapping;
 }
+
+/* These report, at a key of the mapping, what cannot be, what is missing, and what has no effect. */
+#define FAIL_AT(c, key, ...)                                                                                           \
+    tsim_value_error((c)->reader->diags, TSIM_ERR_INFEASIBLE, place_of(c, key), at_key(c, key), __VA_ARGS__)
+#define LACK_AT(c, key, ...)                                                                                           \
+    tsim_value_error((c)->reader->diags, TSIM_ERR_SCHEMA, place_of(c, key), at_key(c, key), __VA_ARGS__)
+#define WARN_AT(c, key, ...) tsim_value_warning((c)->reader->diags, place_of(c, key), at_key(c, key), __VA_ARGS__)
 
 /* known_as.c reads what files of others call a part, and what stands in for parts that they leave out. None of these
  * keys is inherited by `extends`, and none is written. */
@@ -47,6 +61,5 @@ extern const struct tsim_table tsim_software_table;
 extern const struct tsim_table tsim_model_table;
 void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                              struct tsim_model *model);
-void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                       struct tsim_model *model);
+void tsim_model_finish(const struct tsim_checked *c, struct tsim_model *model);
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model);

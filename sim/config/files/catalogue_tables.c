@@ -432,115 +432,98 @@ static bool has_errors_since(const struct tsim_reader *reader, size_t n_errors) 
     return reader->diags->n_errors > n_errors;
 }
 
-static void guess(struct tsim_reader *reader, const char *path, const char *key, double value, double *field) {
-    struct tsim_note note = {.path = at_key(reader, path, key),
+static void guess(const struct tsim_checked *c, const char *key, double value, double *field) {
+    struct tsim_note note = {.path = at_key(c, key),
                              .number = value,
                              .interval = {(double)NAN, (double)NAN},
                              .is_default = true,
                              .source = TSIM_GUESS_SOURCE,
                              .status = TSIM_SOURCE_ESTIMATE};
     *field = value;
-    if (reader->note)
-        reader->note(reader->context, &note);
+    if (c->reader->note)
+        c->reader->note(c->reader->context, &note);
 }
 
 /* Fills in what the file leaves out and peaks and limits suggest: the middle of the catalogue's accelerators. A
  * mapping that is there says what the accelerator has, and is not added to. */
-static void guess_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                              struct tsim_accelerator *a) {
+static void guess_accelerator(const struct tsim_checked *c, struct tsim_accelerator *a) {
     static const struct {
         enum tsim_flash flash;
         double frac;
     } FLASH_FRACS[] = {{TSIM_FLASH1, 0.25}, {TSIM_FLASH2, 0.35}, {TSIM_FLASH3, 0.4}};
-    bool has_sustained = tsim_value_find_path(mapping, "efficiency.matrix_sustained"),
-         has_attention = tsim_value_find_path(mapping, "efficiency.attention");
+    bool has_sustained = tsim_value_find_path(c->mapping, "efficiency.matrix_sustained"),
+         has_attention = tsim_value_find_path(c->mapping, "efficiency.attention");
     for (int p = 0; p < TSIM_N_PRECISIONS && !has_sustained; p++)
         if (a->peak_flops_per_s[p] > 0)
-            guess(reader, path, tsim_schema_path(reader->arena, "efficiency.matrix_sustained", SUSTAINED_KEYS[p].key),
-                  0.65, &a->matrix_sustained_frac[p]);
+            guess(c, tsim_schema_path(c->reader->arena, "efficiency.matrix_sustained", SUSTAINED_KEYS[p].key), 0.65,
+                  &a->matrix_sustained_frac[p]);
     for (size_t i = 0; i < sizeof FLASH_FRACS / sizeof FLASH_FRACS[0] && !has_attention; i++)
-        guess(reader, path, tsim_schema_path(reader->arena, "efficiency.attention", FLASH_KEYS[i].key),
-              FLASH_FRACS[i].frac, &a->attention_frac[FLASH_FRACS[i].flash]);
+        guess(c, tsim_schema_path(c->reader->arena, "efficiency.attention", FLASH_KEYS[i].key), FLASH_FRACS[i].frac,
+              &a->attention_frac[FLASH_FRACS[i].flash]);
     const double *peak = a->peak_flops_per_s;
     double half = fmax(fmax(peak[TSIM_BF16], peak[TSIM_FP16]), peak[TSIM_FP8] / 2);
     if (a->vector_flops_per_s <= 0)
-        guess(reader, path, "vector_peak", peak[TSIM_FP32] > 0 ? peak[TSIM_FP32] : half / 16, &a->vector_flops_per_s);
-    if (!tsim_value_find_path(mapping, "power.idle"))
-        guess(reader, path, "power.idle", 0.15 * a->power_limit_w, &a->power_idle_w);
+        guess(c, "vector_peak", peak[TSIM_FP32] > 0 ? peak[TSIM_FP32] : half / 16, &a->vector_flops_per_s);
+    if (!tsim_value_find_path(c->mapping, "power.idle"))
+        guess(c, "power.idle", 0.15 * a->power_limit_w, &a->power_idle_w);
 }
 
 /* NCCL chooses its tables by the major number of the compute capability. */
-static void derive_generation(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                              struct tsim_accelerator *a) {
-    if (a->compute_capability <= 0 || tsim_value_find(mapping, "nccl_generation"))
+static void derive_generation(const struct tsim_checked *c, struct tsim_accelerator *a) {
+    if (a->compute_capability <= 0 || tsim_value_find(c->mapping, "nccl_generation"))
         return;
     a->nccl_generation = a->compute_capability < 8    ? TSIM_VOLTA
                          : a->compute_capability < 9  ? TSIM_AMPERE
                          : a->compute_capability < 10 ? TSIM_HOPPER
                                                       : TSIM_BLACKWELL;
     const struct tsim_note note = {
-        .path = at_key(reader, path, "nccl_generation"),
+        .path = at_key(c, "nccl_generation"),
         .text = tsim_word_of(GENERATIONS, (int)a->nccl_generation),
         .number = (double)NAN,
         .interval = {(double)NAN, (double)NAN},
         .source = "compute_capability, by which NVIDIA/nccl@5067397 src/graph/tuning.cc chooses its tables",
         .status = TSIM_SOURCE_DERIVED};
-    if (reader->note)
-        reader->note(reader->context, &note);
+    if (c->reader->note)
+        c->reader->note(c->reader->context, &note);
 }
 
-static void finish_accelerator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                               struct tsim_accelerator *a) {
-    guess_accelerator(reader, mapping, path, a);
-    derive_generation(reader, mapping, path, a);
+static void finish_accelerator(const struct tsim_checked *c, struct tsim_accelerator *a) {
+    guess_accelerator(c, a);
+    derive_generation(c, a);
     bool has_a_peak = false;
     char idle[40], limit[40];
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
         const char *word = tsim_word_of(tsim_precision_words, p);
         has_a_peak |= a->peak_flops_per_s[p] > 0;
         if (a->peak_flops_per_s[p] > 0 && a->matrix_sustained_frac[p] <= 0)
-            tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA,
-                                            place_of(mapping, "efficiency.matrix_sustained"),
-                                            at_key(reader, path, "efficiency.matrix_sustained"),
-                                            "no value for %s, which has a peak", word),
+            tsim_diag_hint(LACK_AT(c, "efficiency.matrix_sustained", "no value for %s, which has a peak", word),
                            "%s: the fraction of the peak that long matrix products reach", word);
     }
     if (!has_a_peak)
-        tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "peak"), at_key(reader, path, "peak"),
-                         "no precision has a peak");
+        LACK_AT(c, "peak", "no precision has a peak");
     else if (a->vector_flops_per_s <= 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "vector_peak"),
-                                        at_key(reader, path, "vector_peak"),
-                                        "is missing, and neither fp32 nor 16 bits have a peak that tells it"),
+        tsim_diag_hint(LACK_AT(c, "vector_peak", "is missing, and neither fp32 nor 16 bits have a peak that tells it"),
                        "vector_peak: what it computes in fp32 outside the matrix units");
     if (a->power_idle_w > a->power_limit_w)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "power.idle"),
-                         at_key(reader, path, "power.idle"), "is above power.limit");
+        FAIL_AT(c, "power.idle", "is above power.limit");
     if (a->power_cap_w > 0 && a->power_cap_w < a->power_idle_w)
-        tsim_diag_hint(
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "power.cap"),
-                             at_key(reader, path, "power.cap"), "is below power.idle, which is drawn without any work"),
-            "must be from %s to power.limit, %s", tsim_quantity_human(a->power_idle_w, TSIM_WATTS, idle, sizeof idle),
-            tsim_quantity_human(a->power_limit_w, TSIM_WATTS, limit, sizeof limit));
+        tsim_diag_hint(FAIL_AT(c, "power.cap", "is below power.idle, which is drawn without any work"),
+                       "must be from %s to power.limit, %s",
+                       tsim_quantity_human(a->power_idle_w, TSIM_WATTS, idle, sizeof idle),
+                       tsim_quantity_human(a->power_limit_w, TSIM_WATTS, limit, sizeof limit));
     if (a->power_cap_w > a->power_limit_w)
-        tsim_value_warning(reader->diags, place_of(mapping, "power.cap"), at_key(reader, path, "power.cap"),
-                           "this has no effect, because it is above power.limit");
+        WARN_AT(c, "power.cap", "this has no effect, because it is above power.limit");
     if (a->usable_memory_reserve_bytes >= a->memory_bytes)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "reserve"),
-                         at_key(reader, path, "reserve"), "is not below memory");
+        FAIL_AT(c, "reserve", "is not below memory");
 }
 
-static void finish_pcie(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                        struct tsim_node *node) {
+static void finish_pcie(const struct tsim_checked *c, struct tsim_node *node) {
     bool is_tree = node->accelerators_per_switch > 0 || node->accelerators_per_socket > 0;
     if (is_tree && node->scale_up != TSIM_SCALE_UP_PCIE)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "scale_up.kind"),
-                         at_key(reader, path, "scale_up.kind"), "only kind: pcie has switches and sockets");
+        FAIL_AT(c, "scale_up.kind", "only kind: pcie has switches and sockets");
     if (node->accelerators_per_switch > 0 && node->accelerators_per_socket % node->accelerators_per_switch != 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "scale_up.accelerators_per_socket"),
-                         at_key(reader, path, "scale_up.accelerators_per_socket"),
-                         "is not a multiple of accelerators_per_switch (%lld)",
-                         (long long)node->accelerators_per_switch);
+        FAIL_AT(c, "scale_up.accelerators_per_socket", "is not a multiple of accelerators_per_switch (%lld)",
+                (long long)node->accelerators_per_switch);
     if (node->switch_uplink_bytes_per_s <= 0 && is_tree)
         node->switch_uplink_bytes_per_s = node->scale_up_bytes_per_s;
     if (node->socket_link_bytes_per_s <= 0 && is_tree)
@@ -568,97 +551,76 @@ static void follow_wire(const struct tsim_value *mapping, const char *key, doubl
         *measured_bytes_per_s *= bytes_per_s_of(wire) / own_bytes_per_s;
 }
 
-static void check_below_wire(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                             const char *key, double on_wire_bytes_per_s, const struct tsim_node *node) {
+static void check_below_wire(const struct tsim_checked *c, const char *key, double on_wire_bytes_per_s,
+                             const struct tsim_node *node) {
     char wire[40], text[40];
     if (on_wire_bytes_per_s <= node->scale_up_bytes_per_s * (1 + 1e-9))
         return;
     tsim_diag_hint(
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, key), at_key(reader, path, key),
-                         "puts %s on a wire of %s (scale_up.bandwidth)",
-                         tsim_quantity_human(on_wire_bytes_per_s, TSIM_BYTES_PER_S, text, sizeof text),
-                         tsim_quantity_human(node->scale_up_bytes_per_s, TSIM_BYTES_PER_S, wire, sizeof wire)),
+        FAIL_AT(c, key, "puts %s on a wire of %s (scale_up.bandwidth)",
+                tsim_quantity_human(on_wire_bytes_per_s, TSIM_BYTES_PER_S, text, sizeof text),
+                tsim_quantity_human(node->scale_up_bytes_per_s, TSIM_BYTES_PER_S, wire, sizeof wire)),
         "a measured bandwidth cannot be above the wire's; set scale_up.bandwidth as well, or leave this out");
 }
 
 /* Completes the scale-up links. Reductions in the switch at bus bandwidth b send b (n+1) / 2 (n-1) on each link, which
  * is more than half of b. */
-static void finish_scale_up(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                            struct tsim_node *node) {
+static void finish_scale_up(const struct tsim_checked *c, struct tsim_node *node) {
     static const char RING[] = "scale_up.ring_bandwidth", REDUCE[] = "scale_up.reduce_bandwidth";
-    follow_wire(mapping, RING, &node->scale_up_ring_bytes_per_s);
-    follow_wire(mapping, REDUCE, &node->scale_up_reduce_bytes_per_s);
+    follow_wire(c->mapping, RING, &node->scale_up_ring_bytes_per_s);
+    follow_wire(c->mapping, REDUCE, &node->scale_up_reduce_bytes_per_s);
     if (node->scale_up_ring_bytes_per_s <= 0)
         node->scale_up_ring_bytes_per_s = node->scale_up_bytes_per_s;
-    check_below_wire(reader, mapping, path, RING, node->scale_up_ring_bytes_per_s, node);
-    check_below_wire(reader, mapping, path, REDUCE, node->scale_up_reduce_bytes_per_s / 2, node);
+    check_below_wire(c, RING, node->scale_up_ring_bytes_per_s, node);
+    check_below_wire(c, REDUCE, node->scale_up_reduce_bytes_per_s / 2, node);
 }
 
-static void finish_node(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                        struct tsim_node *node) {
+static void finish_node(const struct tsim_checked *c, struct tsim_node *node) {
     bool is_linked = node->scale_up != TSIM_SCALE_UP_NONE;
     if (is_linked && node->scale_up_bytes_per_s <= 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "scale_up"),
-                                        at_key(reader, path, "scale_up"), "missing key 'bandwidth'"),
+        tsim_diag_hint(LACK_AT(c, "scale_up", "missing key 'bandwidth'"),
                        "per accelerator and direction, for example 450 GB/s");
     if (is_linked)
-        finish_scale_up(reader, mapping, path, node);
+        finish_scale_up(c, node);
     if (!is_linked && node->accelerators > 1)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "scale_up.kind"),
-                                        at_key(reader, path, "scale_up.kind"),
-                                        "%lld accelerators without links between them", (long long)node->accelerators),
-                       "kind: switch, mesh or pcie");
+        tsim_diag_hint(
+            FAIL_AT(c, "scale_up.kind", "%lld accelerators without links between them", (long long)node->accelerators),
+            "kind: switch, mesh or pcie");
     if (node->nics > 0 && node->nic_bytes_per_s <= 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "nics"),
-                                        at_key(reader, path, "nics"), "missing key 'nic_bandwidth'"),
+        tsim_diag_hint(LACK_AT(c, "nics", "missing key 'nic_bandwidth'"),
                        "per NIC and direction, for example 400 Gb/s");
     if (node->scale_up == TSIM_SCALE_UP_CUBE_MESH && node->accelerators != 8)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "scale_up.kind"),
-                         at_key(reader, path, "scale_up.kind"), "a hybrid cube mesh has 8 accelerators, this node %lld",
-                         (long long)node->accelerators);
-    finish_pcie(reader, mapping, path, node);
+        FAIL_AT(c, "scale_up.kind", "a hybrid cube mesh has 8 accelerators, this node %lld",
+                (long long)node->accelerators);
+    finish_pcie(c, node);
 }
 
-static void finish_tiers(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         const struct tsim_fabric *fabric) {
+static void finish_tiers(const struct tsim_checked *c, const struct tsim_fabric *fabric) {
     if (fabric->topology != TSIM_TOPOLOGY_FAT_TREE) {
         if (fabric->n_tiers > 0 || fabric->rails)
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "topology"),
-                             at_key(reader, path, "topology"), "only a fat-tree has tiers and rails");
+            FAIL_AT(c, "topology", "only a fat-tree has tiers and rails");
         return;
     }
-    const struct tsim_value *tiers = tsim_value_find(mapping, "tiers");
+    const struct tsim_value *tiers = tsim_value_find(c->mapping, "tiers");
     if (fabric->n_tiers == 0 && (!tiers || tiers->kind == TSIM_VALUE_SEQUENCE))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "topology"),
-                                        at_key(reader, path, "topology"), "a fat-tree without tiers"),
+        tsim_diag_hint(LACK_AT(c, "topology", "a fat-tree without tiers"),
                        "from below, for example [{ports: 32}, {ports: 1024, oversubscription: 2}]");
     for (size_t i = 0; i < fabric->n_tiers; i++) {
         int64_t below = i > 0 ? fabric->tiers[i - 1].ports : 1;
         if (below > 0 && (fabric->tiers[i].ports <= below || fabric->tiers[i].ports % below != 0))
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "tiers"),
-                             at_key(reader, path, "tiers"), "%lld ports are no multiple of the %lld of the tier below",
-                             (long long)fabric->tiers[i].ports, (long long)below);
+            FAIL_AT(c, "tiers", "%lld ports are no multiple of the %lld of the tier below",
+                    (long long)fabric->tiers[i].ports, (long long)below);
     }
 }
 
-static void finish_topology(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                            const struct tsim_fabric *fabric) {
-    finish_tiers(reader, mapping, path, fabric);
+static void finish_fabric(const struct tsim_checked *c, const struct tsim_fabric *fabric) {
+    finish_tiers(c, fabric);
     if (fabric->topology == TSIM_TOPOLOGY_TORUS && fabric->torus_dimensions < 2)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "torus"),
-                                        at_key(reader, path, "torus"), "how many dimensions?"),
-                       "torus: {dimensions: 3, wrap: 4}");
+        tsim_diag_hint(LACK_AT(c, "torus", "how many dimensions?"), "torus: {dimensions: 3, wrap: 4}");
     if (fabric->topology == TSIM_TOPOLOGY_DRAGONFLY &&
         (fabric->dragonfly_ports < 1 || fabric->dragonfly_routers < 1 || fabric->dragonfly_global_links < 1))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "dragonfly"),
-                                        at_key(reader, path, "dragonfly"),
-                                        "ports, routers and global_links are needed"),
+        tsim_diag_hint(LACK_AT(c, "dragonfly", "ports, routers and global_links are needed"),
                        "dragonfly: {ports: 16, routers: 32, global_links: 16}");
-}
-
-static void finish_fabric(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                          const struct tsim_fabric *fabric) {
-    finish_topology(reader, mapping, path, fabric);
 }
 
 /* ---- reading ---- */
@@ -680,17 +642,15 @@ static void *read_object(struct tsim_reader *reader, enum tsim_catalogue_kind ki
     return object;
 }
 
-static void finish_object(struct tsim_reader *reader, enum tsim_catalogue_kind kind, const struct tsim_value *mapping,
-                          const char *path, void *object) {
-    if (kind == TSIM_CATALOGUE_MODELS) {
-        tsim_model_finish(reader, mapping, path, object);
-    } else if (kind == TSIM_CATALOGUE_ACCELERATORS) {
-        finish_accelerator(reader, mapping, path, object);
-    } else if (kind == TSIM_CATALOGUE_NODES) {
-        finish_node(reader, mapping, path, object);
-    } else if (kind == TSIM_CATALOGUE_FABRICS) {
-        finish_fabric(reader, mapping, path, object);
-    }
+static void finish_object(const struct tsim_checked *c, enum tsim_catalogue_kind kind, void *object) {
+    if (kind == TSIM_CATALOGUE_MODELS)
+        tsim_model_finish(c, object);
+    else if (kind == TSIM_CATALOGUE_ACCELERATORS)
+        finish_accelerator(c, object);
+    else if (kind == TSIM_CATALOGUE_NODES)
+        finish_node(c, object);
+    else if (kind == TSIM_CATALOGUE_FABRICS)
+        finish_fabric(c, object);
 }
 
 const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
@@ -701,7 +661,7 @@ const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_
         return NULL;
     void *object = read_object(reader, kind, mapping, path);
     if (!has_errors_since(reader, n_errors))
-        finish_object(reader, kind, mapping, path, object);
+        finish_object(&(struct tsim_checked){reader, mapping, path}, kind, object);
     return has_errors_since(reader, n_errors) ? NULL : object;
 }
 

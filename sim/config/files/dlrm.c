@@ -131,15 +131,12 @@ static void put_cross(struct stack *stack, int64_t width, int64_t rank, int64_t 
     }
 }
 
-static bool has_one_width(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                          const struct tsim_model *m) {
+static bool has_one_width(const struct tsim_checked *c, const struct tsim_model *m) {
     int64_t dim = m->bottom_mlp.width[m->bottom_mlp.n - 1];
     for (size_t i = 0; i < m->n_tables; i++)
         if (m->tables[i].dim != dim) {
-            tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_value_find(mapping, "tables"),
-                                            tsim_schema_path(reader->arena, path, "tables"),
-                                            "table %zu has dim %lld, but bottom_mlp ends with %lld", i,
-                                            (long long)m->tables[i].dim, (long long)dim),
+            tsim_diag_hint(FAIL_AT(c, "tables", "table %zu has dim %lld, but bottom_mlp ends with %lld", i,
+                                   (long long)m->tables[i].dim, (long long)dim),
                            "the interaction multiplies vectors of one width");
             return false;
         }
@@ -148,15 +145,14 @@ static bool has_one_width(struct tsim_reader *reader, const struct tsim_value *m
 
 /* Makes the model of Naumov et al. 2019, section 2.1: the dot products of all pairs of vectors (one of each table, one
  * of the bottom layers), beside the bottom layers' result; or cross layers on all vectors side by side. */
-void tsim_dlrm_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                      struct tsim_model *m) {
-    if (!has_one_width(reader, mapping, path, m))
+void tsim_dlrm_finish(const struct tsim_checked *c, struct tsim_model *m) {
+    if (!has_one_width(c, m))
         return;
     int64_t dim = m->bottom_mlp.width[m->bottom_mlp.n - 1], vectors = (int64_t)m->n_tables + 1;
     int64_t pairs = vectors * (vectors - 1) / 2;
-    struct stack stack = {
-        .layers = TSIM_NEW_ARRAY(reader->arena, 2 * (m->bottom_mlp.n + m->top_mlp.n) + 2 + 3 * (size_t)m->cross_layers,
-                                 struct tsim_list_layer)};
+    struct stack stack = {.layers = TSIM_NEW_ARRAY(
+                              c->reader->arena, 2 * (m->bottom_mlp.n + m->top_mlp.n) + 2 + 3 * (size_t)m->cross_layers,
+                              struct tsim_list_layer)};
     put(&stack, TSIM_LIST_TABLES, 0, (int64_t)m->n_tables * dim);
     put_mlp(&stack, m->input_channels, &m->bottom_mlp, true);
     if (m->cross_layers > 0)

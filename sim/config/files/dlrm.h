@@ -1,7 +1,7 @@
 /* dlrm.h - private to config: a recommendation model as it is written, and the list of layers that it becomes. */
 #pragma once
 
-#include "config/keys/schema.h"
+#include "config/files/catalogue_keys.h"
 
 extern const struct tsim_key tsim_dlrm_keys[]; /* a model's dense_features, bottom_mlp, top_mlp, cross, tables */
 enum { TSIM_N_DLRM_KEYS = 6 };
@@ -12,5 +12,4 @@ struct tsim_table tsim_model_list_table(struct tsim_key keys[TSIM_MOST_LIST_KEYS
 
 /* Makes model->list (tables, bottom products, interaction, top products; each product ends a block) and sets the fields
  * that transformers have. Mistakes go to the reader's diags. */
-void tsim_dlrm_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                      struct tsim_model *model);
+void tsim_dlrm_finish(const struct tsim_checked *c, struct tsim_model *model);

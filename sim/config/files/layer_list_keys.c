@@ -269,17 +269,15 @@ static void expand(struct expansion *x, const struct tsim_list_entry *entries, s
         x->problem = "no layers";
 }
 
-void tsim_layer_list_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                            struct tsim_model *m) {
+void tsim_layer_list_finish(const struct tsim_checked *c, struct tsim_model *m) {
     struct expansion x = {.channels = m->input_channels, .height = m->input_height, .width = m->input_width};
-    x.layers = TSIM_NEW_ARRAY(reader->arena, MAX_LAYERS, struct tsim_list_layer);
+    x.layers = TSIM_NEW_ARRAY(c->reader->arena, MAX_LAYERS, struct tsim_list_layer);
     expand(&x, m->entries, m->n_entries);
     x.is_judge = x.begins = m->n_judges > 0;
     expand(&x, m->judges, m->n_judges);
     if (x.problem) {
         const char *key = x.is_judge && x.n > 0 && x.layers[x.n - 1].is_judge ? "discriminator" : "list";
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_value_find(mapping, key),
-                         tsim_schema_path(reader->arena, path, key), "layer %zu: %s", x.n, x.problem);
+        FAIL_AT(c, key, "layer %zu: %s", x.n, x.problem);
         return;
     }
     m->list = x.layers;

@@ -2,13 +2,12 @@
  * it. */
 #pragma once
 
-#include "config/keys/schema.h"
+#include "config/files/catalogue_keys.h"
 
 extern const struct tsim_key tsim_list_keys[]; /* a model's `input`, `list` and `discriminator` */
 enum { TSIM_N_LIST_KEYS = 3 };
 
 /* Expands the entries into model->list, one block after another, with the shapes that result. It also sets the fields
  * that transformers have: layers is the number of blocks, the others are 1 or 0. Mistakes go to the reader's diags, at
- * `mapping`'s list. */
-void tsim_layer_list_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                            struct tsim_model *model);
+ * the mapping's list. */
+void tsim_layer_list_finish(const struct tsim_checked *c, struct tsim_model *model);

@@ -354,16 +354,14 @@ static int64_t image_tokens(const struct tsim_image *image) {
     return (image->size / image->patch) * (image->size / image->patch) + (image->patches_alone ? 0 : 1);
 }
 
-static void finish_image(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         struct tsim_model *m) {
+static void finish_image(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_image *image = &m->image;
     if (image->patch == 0 && image->size == 0)
         return;
     image->channels = image->channels ? image->channels : 3;
     if (image->patch == 0 || image->size % image->patch != 0 || image->size == 0) {
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "image"),
-                                        at_key(reader, path, "image"), "size %lld is no multiple of patch %lld",
-                                        (long long)image->size, (long long)image->patch),
+        tsim_diag_hint(FAIL_AT(c, "image", "size %lld is no multiple of patch %lld", (long long)image->size,
+                               (long long)image->patch),
                        "for example {size: 224, patch: 16}");
         if (m->position == TSIM_POSITION_LEARNED && !m->positions)
             m->positions = 1; /* no second mistake */
@@ -372,52 +370,41 @@ static void finish_image(struct tsim_reader *reader, const struct tsim_value *ma
     image->tokens = image_tokens(image);
     m->positions = m->position == TSIM_POSITION_LEARNED && !m->positions ? image->tokens : m->positions;
     if (m->positions && m->positions != image->tokens)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "positions"),
-                                        at_key(reader, path, "positions"), "%lld for an image of %lld tokens",
-                                        (long long)m->positions, (long long)image->tokens),
+        tsim_diag_hint(FAIL_AT(c, "positions", "%lld for an image of %lld tokens", (long long)m->positions,
+                               (long long)image->tokens),
                        "leave it out: size, patch and the class token say it");
     if (m->tied_embeddings || m->experts.count > 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "image"), at_key(reader, path, "image"),
-                         "a model of images has no table to tie, and no experts in this version");
+        FAIL_AT(c, "image", "a model of images has no table to tie, and no experts in this version");
 }
 
 /* Completes the stacks: the first encodes, and every layer of the second attends to its result. */
-static void finish_stacks(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                          struct tsim_model *m) {
+static void finish_stacks(const struct tsim_checked *c, struct tsim_model *m) {
     if (m->position == TSIM_POSITION_RELATIVE && !m->relative_buckets)
         m->relative_buckets = 32;
     if (m->position != TSIM_POSITION_RELATIVE && m->relative_buckets)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "relative_buckets"),
-                         at_key(reader, path, "relative_buckets"), "only position: relative has buckets");
+        FAIL_AT(c, "relative_buckets", "only position: relative has buckets");
     if (m->mtp_layers >= m->layers)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mtp_layers"),
-                                        at_key(reader, path, "mtp_layers"),
-                                        "%lld of %lld layers leave none before them", (long long)m->mtp_layers,
-                                        (long long)m->layers),
+        tsim_diag_hint(FAIL_AT(c, "mtp_layers", "%lld of %lld layers leave none before them", (long long)m->mtp_layers,
+                               (long long)m->layers),
                        "layers counts them, too: 62 of DeepSeek-V3, whose mtp_layers is 1");
     if (m->encoder_layers == 0)
         return;
     if (m->encoder_layers >= m->layers)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
-                                        at_key(reader, path, "encoder_layers"), "%lld of %lld layers leave no decoder",
-                                        (long long)m->encoder_layers, (long long)m->layers),
+        tsim_diag_hint(FAIL_AT(c, "encoder_layers", "%lld of %lld layers leave no decoder",
+                               (long long)m->encoder_layers, (long long)m->layers),
                        "layers counts both stacks; an encoder alone is causal: false");
     if (m->experts.count > 0 || m->latent.kv_rank > 0 || m->parallel_block || m->image.patch > 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
-                         at_key(reader, path, "encoder_layers"),
-                         "experts, latent, parallel_block and image are for models of one stack in this version");
+        FAIL_AT(c, "encoder_layers",
+                "experts, latent, parallel_block and image are for models of one stack in this version");
 }
 
-static void finish_variants(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                            const struct tsim_model *m) {
+static void finish_variants(const struct tsim_checked *c, const struct tsim_model *m) {
     if (m->parallel_norms && !m->parallel_block)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_norms"),
-                                        at_key(reader, path, "parallel_norms"),
-                                        "a norm for each of two blocks side by side needs parallel_block: true"),
-                       "without it the two blocks of a layer have norms of their own anyway");
+        tsim_diag_hint(
+            FAIL_AT(c, "parallel_norms", "a norm for each of two blocks side by side needs parallel_block: true"),
+            "without it the two blocks of a layer have norms of their own anyway");
     if (m->rotary_frac > 0 && m->position != TSIM_POSITION_ROPE)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "rotary_share"),
-                         at_key(reader, path, "rotary_share"), "only position: rope rotates");
+        FAIL_AT(c, "rotary_share", "only position: rope rotates");
 }
 
 static bool has_kind(const struct tsim_model *m, enum tsim_mixing kind) {
@@ -427,22 +414,25 @@ static bool has_kind(const struct tsim_model *m, enum tsim_mixing kind) {
     return false;
 }
 
-static void finish_mamba(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         struct tsim_model *m) {
+/* Layers of a kind and the block with their sizes come together. */
+static void check_block(const struct tsim_checked *c, bool has_layers, bool has_block, const char *kind,
+                        const char *block, const char *hint) {
+    if (has_layers && !has_block)
+        tsim_diag_hint(FAIL_AT(c, block, "layers of kind %s need '%s'", kind, block), "%s", hint);
+    if (has_block && !has_layers)
+        tsim_diag_hint(FAIL_AT(c, block, "no layer is of kind %s", kind), "%s", hint);
+}
+
+static void finish_mamba(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_mamba *a = &m->mamba;
     bool is_there = false;
     for (size_t i = 0; i < m->n_pattern; i++) {
         is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA || m->pattern[i].kind == TSIM_MIXING_BESIDE;
         if (m->pattern[i].kind == TSIM_MIXING_NONE && m->pattern[i].feed_forward == TSIM_FOLLOWING_NONE)
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "pattern"),
-                             at_key(reader, path, "pattern"),
-                             "a layer needs a mixer or a feed-forward block, and this one has neither");
+            FAIL_AT(c, "pattern", "a layer needs a mixer or a feed-forward block, and this one has neither");
     }
-    if (is_there != (a->heads > 0))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba"),
-                                        at_key(reader, path, "mamba"), "%s",
-                                        is_there ? "layers of kind mamba2 need 'mamba'" : "no layer is of kind mamba2"),
-                       "mamba: {heads: 128, head_dim: 64, state: 128, groups: 8} and {kind: mamba2} in the pattern");
+    check_block(c, is_there, a->heads > 0, "mamba2", "mamba",
+                "mamba: {heads: 128, head_dim: 64, state: 128, groups: 8} and {kind: mamba2} in the pattern");
     if (a->heads == 0)
         return;
     a->head_dim = a->head_dim ? a->head_dim : 64;
@@ -451,20 +441,13 @@ static void finish_mamba(struct tsim_reader *reader, const struct tsim_value *ma
     a->kernel = a->kernel ? a->kernel : 4;
     a->chunk = a->chunk ? a->chunk : 128;
     if (a->heads % a->groups != 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba"), at_key(reader, path, "mamba"),
-                         "heads %lld is not a multiple of groups %lld", (long long)a->heads, (long long)a->groups);
+        FAIL_AT(c, "mamba", "heads %lld is not a multiple of groups %lld", (long long)a->heads, (long long)a->groups);
 }
 
-static void finish_mamba1(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                          struct tsim_model *m) {
+static void finish_mamba1(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_mamba1 *a = &m->mamba1;
-    bool is_there = has_kind(m, TSIM_MIXING_MAMBA1);
-    if (is_there != (a->width > 0))
-        tsim_diag_hint(
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba1"),
-                             at_key(reader, path, "mamba1"), "%s",
-                             is_there ? "layers of kind mamba1 need 'mamba1'" : "no layer is of kind mamba1"),
-            "mamba1: {width: 5120} and {kind: mamba1} in the pattern");
+    check_block(c, has_kind(m, TSIM_MIXING_MAMBA1), a->width > 0, "mamba1", "mamba1",
+                "mamba1: {width: 5120} and {kind: mamba1} in the pattern");
     if (a->width == 0)
         return;
     a->state = a->state ? a->state : 16;
@@ -472,19 +455,12 @@ static void finish_mamba1(struct tsim_reader *reader, const struct tsim_value *m
     a->kernel = a->kernel ? a->kernel : 4;
 }
 
-static void finish_delta(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         struct tsim_model *m) {
+static void finish_delta(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_delta *a = &m->delta;
-    bool is_there = has_kind(m, TSIM_MIXING_DELTA);
-    if (is_there != (a->value_heads > 0))
-        tsim_diag_hint(
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "delta"),
-                             at_key(reader, path, "delta"), "%s",
-                             is_there ? "layers of kind gated-delta need 'delta'" : "no layer is of kind gated-delta"),
-            "delta: {value_heads: 32, key_heads: 16} and {kind: gated-delta} in the pattern");
+    check_block(c, has_kind(m, TSIM_MIXING_DELTA), a->value_heads > 0, "gated-delta", "delta",
+                "delta: {value_heads: 32, key_heads: 16} and {kind: gated-delta} in the pattern");
     if (m->output_gate && m->latent.kv_rank > 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "output_gate"),
-                         at_key(reader, path, "output_gate"), "a gate of latent attention is not modelled");
+        FAIL_AT(c, "output_gate", "a gate of latent attention is not modelled");
     if (a->value_heads == 0)
         return;
     a->key_heads = a->key_heads ? a->key_heads : a->value_heads;
@@ -493,30 +469,16 @@ static void finish_delta(struct tsim_reader *reader, const struct tsim_value *ma
     a->kernel = a->kernel ? a->kernel : 4;
     a->chunk = a->chunk ? a->chunk : 64;
     if (a->value_heads % a->key_heads != 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "delta"), at_key(reader, path, "delta"),
-                         "value_heads %lld is not a multiple of key_heads %lld", (long long)a->value_heads,
-                         (long long)a->key_heads);
-}
-
-static void finish_short_convolution(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                                     struct tsim_model *m) {
-    bool is_there = has_kind(m, TSIM_MIXING_SHORT);
-    if (is_there != (m->short_convolution.kernel > 0))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "short_convolution"),
-                                        at_key(reader, path, "short_convolution"), "%s",
-                                        is_there ? "layers of kind short-convolution need 'short_convolution'"
-                                                 : "no layer is of kind short-convolution"),
-                       "short_convolution: {kernel: 3} and {kind: short-convolution} in the pattern");
+        FAIL_AT(c, "delta", "value_heads %lld is not a multiple of key_heads %lld", (long long)a->value_heads,
+                (long long)a->key_heads);
 }
 
 /* Sizes that are not said are those of attention. */
-static void finish_lightning(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                             struct tsim_model *m) {
+static void finish_lightning(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_lightning *a = &m->lightning;
     if (!has_kind(m, TSIM_MIXING_LIGHTNING)) {
         if (a->heads > 0)
-            tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "lightning"),
-                                            at_key(reader, path, "lightning"), "no layer is of kind lightning"),
+            tsim_diag_hint(FAIL_AT(c, "lightning", "no layer is of kind lightning"),
                            "{kind: lightning} in the pattern");
         *a = (struct tsim_lightning){0};
         return;
@@ -526,26 +488,19 @@ static void finish_lightning(struct tsim_reader *reader, const struct tsim_value
     a->chunk = a->chunk ? a->chunk : 256;
 }
 
-static void finish_index(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         struct tsim_model *m) {
+static void finish_index(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_index *a = &m->index;
-    bool is_there = has_kind(m, TSIM_MIXING_SPARSE);
-    if (is_there != (a->heads > 0))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "index"),
-                                        at_key(reader, path, "index"), "%s",
-                                        is_there ? "layers of kind sparse need 'index'" : "no layer is of kind sparse"),
-                       "index: {heads: 64, head_dim: 128, tokens: 2048} and {kind: sparse} in the pattern");
+    check_block(c, has_kind(m, TSIM_MIXING_SPARSE), a->heads > 0, "sparse", "index",
+                "index: {heads: 64, head_dim: 128, tokens: 2048} and {kind: sparse} in the pattern");
     if (a->heads == 0)
         return;
     a->head_dim = a->head_dim ? a->head_dim : 128;
     a->tokens = a->tokens ? a->tokens : 2048;
     if (!m->causal || m->parallel_block)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "index"), at_key(reader, path, "index"),
-                         "an index picks earlier tokens, in layers whose blocks follow each other");
+        FAIL_AT(c, "index", "an index picks earlier tokens, in layers whose blocks follow each other");
 }
 
-static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                             struct tsim_model *m) {
+static void finish_diffusion(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_diffusion *d = &m->diffusion;
     bool is_there = false, is_joint = false, others = m->n_pattern == 0;
     for (size_t i = 0; i < m->n_pattern; i++) {
@@ -557,9 +512,8 @@ static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value
     }
     if (is_there != (d->values > 0) || (is_there && others)) {
         tsim_diag_hint(
-            tsim_value_error(
-                reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"), at_key(reader, path, "diffusion"),
-                "%s",
+            FAIL_AT(
+                c, "diffusion", "%s",
                 !is_there ? "no layer is of kind modulated or joint"
                 : others
                     ? "a diffusion transformer cannot have layers of other kinds, and its layers have no feed_forward"
@@ -573,40 +527,25 @@ static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value
     d->frequencies = d->frequencies ? d->frequencies : 256;
     d->text_products = d->text_products ? d->text_products : 1;
     if ((d->text_tokens > 0) != (d->text_width > 0) || (is_joint && d->text_tokens == 0))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
-                                        at_key(reader, path, "diffusion"), "%s",
-                                        d->text_tokens > 0 || d->text_width > 0
-                                            ? "text_tokens and text_width come together"
-                                            : "joint layers are of an image and a text"),
+        tsim_diag_hint(FAIL_AT(c, "diffusion", "%s",
+                               d->text_tokens > 0 || d->text_width > 0 ? "text_tokens and text_width come together"
+                                                                       : "joint layers are of an image and a text"),
                        "for example {text_tokens: 154, text_width: 4096}");
     if (d->text_products > 2)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
-                         at_key(reader, path, "diffusion.text_products"), "%lld is neither 1 nor 2",
-                         (long long)d->text_products);
+        FAIL_AT(c, "diffusion.text_products", "%lld is neither 1 nor 2", (long long)d->text_products);
     if (is_joint && d->shared_modulation)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
-                                        at_key(reader, path, "diffusion.shared_modulation"),
-                                        "joint layers have products of their own"),
+        tsim_diag_hint(FAIL_AT(c, "diffusion.shared_modulation", "joint layers have products of their own"),
                        "shared_modulation: false");
     if (m->causal || m->experts.count > 0 || m->latent.kv_rank > 0 || m->parallel_block || m->image.patch > 0 ||
         m->encoder_layers > 0 || m->tied_embeddings || m->gated_mlp || m->output_gate || m->post_norms)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
-                                        at_key(reader, path, "diffusion"),
-                                        "causal, gated_mlp, experts, latent, image, encoder_layers, tied_embeddings, "
-                                        "parallel_block, output_gate and post_norms are for other models"),
+        tsim_diag_hint(FAIL_AT(c, "diffusion",
+                               "causal, gated_mlp, experts, latent, image, encoder_layers, tied_embeddings, "
+                               "parallel_block, output_gate and post_norms are for other models"),
                        "causal: false");
 }
 
-static void fail_tower(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path, const char *what,
-                       const char *hint) {
-    tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "tower"),
-                                    at_key(reader, path, "tower"), "%s", what),
-                   "%s", hint);
-}
-
 /* Says what is wrong with its sizes; false: something is. */
-static bool check_tower(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                        const struct tsim_model *m) {
+static bool check_tower(const struct tsim_checked *c, const struct tsim_model *m) {
     const struct tsim_tower *t = &m->tower;
     const char *what = NULL, *hint = "";
     if (t->layers + 1 >= m->layers)
@@ -628,7 +567,7 @@ static bool check_tower(struct tsim_reader *reader, const struct tsim_value *map
         what = "image, encoder_layers, diffusion and causal: false are for other models",
         hint = "a decoder of language";
     if (what)
-        fail_tower(reader, mapping, path, what, hint);
+        tsim_diag_hint(FAIL_AT(c, "tower", "%s", what), "%s", hint);
     return !what;
 }
 
@@ -674,40 +613,30 @@ void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *m) {
     t->network = network;
 }
 
-static void finish_tower(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         struct tsim_model *m) {
-    if (m->tower.layers > 0 && check_tower(reader, mapping, path, m))
-        tsim_tower_finish(reader->arena, m);
+static void finish_tower(const struct tsim_checked *c, struct tsim_model *m) {
+    if (m->tower.layers > 0 && check_tower(c, m))
+        tsim_tower_finish(c->reader->arena, m);
     else
         m->tower = (struct tsim_tower){0};
 }
 
 /* Checks Transformer-XL's keys and the rows that the head's tokens meet. */
-static void finish_memory(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                          struct tsim_model *m) {
+static void finish_memory(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_head_rows *rows = &m->head_rows;
     bool is_there = false;
     for (size_t i = 0; i < m->n_pattern; i++)
         is_there |= m->pattern[i].kind == TSIM_MIXING_SEGMENT;
-    if (is_there != (m->memory > 0))
-        tsim_diag_hint(
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "memory"),
-                             at_key(reader, path, "memory"), "%s",
-                             is_there ? "layers of kind segment need 'memory'" : "no layer is of kind segment"),
-            "memory: 192 and pattern: [{kind: segment}], for example");
+    check_block(c, is_there, m->memory > 0, "segment", "memory",
+                "memory: 192 and pattern: [{kind: segment}], for example");
     if (is_there && (m->latent.kv_rank > 0 || m->output_gate || m->qk_norm || m->kv_heads != m->heads || !m->causal))
         tsim_diag_hint(
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "memory"),
-                             at_key(reader, path, "memory"),
-                             "latent, output_gate, qk_norm, kv_heads and causal: false are for other models"),
+            FAIL_AT(c, "memory", "latent, output_gate, qk_norm, kv_heads and causal: false are for other models"),
             "leave them out");
     bool is_wrong = rows->each > m->vocab || rows->each + rows->tail > m->vocab + rows->clusters + 1 ||
                     (rows->each == 0 && (rows->tail > 0 || rows->clusters > 0 || rows->tail_frac > 0)) ||
                     (rows->tail > 0) != (rows->tail_frac > 0) || (rows->clusters > 0 && rows->tail == 0);
     if (is_wrong)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "head_rows"),
-                                        at_key(reader, path, "head_rows"),
-                                        "more rows than vocab has, a tail without tail_share, or no 'each'"),
+        tsim_diag_hint(FAIL_AT(c, "head_rows", "more rows than vocab has, a tail without tail_share, or no 'each'"),
                        "{each: 20000, tail: 60000, tail_share: 0.05, clusters: 3}, for example");
     if (rows->tail > 0 && rows->clusters == 0)
         rows->clusters = 1;
@@ -716,23 +645,20 @@ static void finish_memory(struct tsim_reader *reader, const struct tsim_value *m
 }
 
 /* Checks that a recurrent network has no keys of attention. */
-static void finish_recurrent(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                             const struct tsim_model *m) {
+static void finish_recurrent(const struct tsim_checked *c, const struct tsim_model *m) {
     bool is_wrong = m->n_pattern > 0 || m->attention_window > 0 || m->experts.count > 0 || m->latent.kv_rank > 0 ||
                     m->image.patch > 0 || m->diffusion.values > 0 || m->tower.layers > 0 || m->generator.layers > 0 ||
                     m->norm != TSIM_NORM_PLAIN || m->position != TSIM_POSITION_NONE || m->parallel_block ||
                     m->encoder_layers == 1 || m->layers - m->encoder_layers < 2;
     if (m->recurrent && is_wrong)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "recurrent"),
-                                        at_key(reader, path, "recurrent"),
-                                        "LSTM cells have norm: plain and position: none, at least two layers in each "
-                                        "stack, and no keys of attention or experts"),
+        tsim_diag_hint(FAIL_AT(c, "recurrent",
+                               "LSTM cells have norm: plain and position: none, at least two layers in each "
+                               "stack, and no keys of attention or experts"),
                        "models/architectures/gnmt.yaml is one");
 }
 
 /* Makes the generator a model of its own: an encoder like the model's, except for its sizes. */
-static void finish_generator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                             struct tsim_model *m) {
+static void finish_generator(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_generator *g = &m->generator;
     const char *what = NULL, *hint = "";
     if (g->layers == 0) {
@@ -748,15 +674,13 @@ static void finish_generator(struct tsim_reader *reader, const struct tsim_value
              m->tower.layers > 0 || m->diffusion.values > 0 || m->attention_window > 0)
         what = "generators are for encoders of text whose layers are alike", hint = "causal: false, without a pattern";
     if (what) {
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "generator"),
-                                        at_key(reader, path, "generator"), "%s", what),
-                       "%s", hint);
+        tsim_diag_hint(FAIL_AT(c, "generator", "%s", what), "%s", hint);
         *g = (struct tsim_generator){0};
         return;
     }
     g->ffn_hidden = g->ffn_hidden ? g->ffn_hidden : 4 * g->hidden;
     g->masked_frac = g->masked_frac > 0 ? g->masked_frac : 0.15;
-    struct tsim_model *network = TSIM_NEW(reader->arena, struct tsim_model);
+    struct tsim_model *network = TSIM_NEW(c->reader->arena, struct tsim_model);
     *network = *m;
     network->generator = (struct tsim_generator){0};
     network->layers = g->layers;
@@ -768,82 +692,61 @@ static void finish_generator(struct tsim_reader *reader, const struct tsim_value
 }
 
 /* Checks which layers have a window, and that a window is given for them. */
-static void finish_pattern(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                           struct tsim_model *m) {
+static void finish_pattern(const struct tsim_checked *c, struct tsim_model *m) {
     bool has_windows = m->n_pattern == 0;
     for (size_t i = 0; i < m->n_pattern; i++) {
         m->pattern_length += m->pattern[i].count;
         has_windows |= m->pattern[i].kind == TSIM_MIXING_WINDOW;
         if (m->pattern[i].feed_forward == TSIM_FOLLOWING_EXPERTS && m->experts.count == 0)
-            tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "pattern"),
-                                            at_key(reader, path, "pattern"),
-                                            "layers with experts, of which there are none"),
+            tsim_diag_hint(FAIL_AT(c, "pattern", "layers with experts, of which there are none"),
                            "give their number in experts: {count: ..., active: ...}");
     }
     if (m->n_pattern > 0 && has_windows && m->attention_window == 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "pattern"),
-                                        at_key(reader, path, "pattern"),
-                                        "layers of kind window need 'attention_window'"),
+        tsim_diag_hint(LACK_AT(c, "pattern", "layers of kind window need 'attention_window'"),
                        "set attention_window to the number of tokens that such a layer attends to");
     if (!has_windows && m->attention_window > 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "attention_window"),
-                                        at_key(reader, path, "attention_window"),
-                                        "the pattern has no layer of kind window"),
+        tsim_diag_hint(FAIL_AT(c, "attention_window", "the pattern has no layer of kind window"),
                        "pattern: [{kind: window, count: 5}, {kind: attention}], for example");
     if (m->window_chunks && m->attention_window == 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "window_chunks"),
-                         at_key(reader, path, "window_chunks"), "there are no chunks without an attention_window");
+        FAIL_AT(c, "window_chunks", "there are no chunks without an attention_window");
     if (m->encoder_layers > 0 && (m->n_pattern > 0 || m->attention_window > 0))
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
-                         at_key(reader, path, "encoder_layers"),
-                         "pattern and attention_window are for models of one stack in this version");
+        FAIL_AT(c, "encoder_layers", "pattern and attention_window are for models of one stack in this version");
     if (m->post_norms && m->parallel_block)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "post_norms"),
-                         at_key(reader, path, "post_norms"),
-                         "blocks side by side (parallel_block) cannot have a norm behind each");
+        FAIL_AT(c, "post_norms", "blocks side by side (parallel_block) cannot have a norm behind each");
     if (m->sinks && m->latent.kv_rank > 0)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "sinks"), at_key(reader, path, "sinks"),
-                         "this version does not combine this with latent attention");
+        FAIL_AT(c, "sinks", "this version does not combine this with latent attention");
 }
 
-static void finish_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                         struct tsim_model *m) {
-    finish_image(reader, mapping, path, m);
-    finish_stacks(reader, mapping, path, m);
-    finish_variants(reader, mapping, path, m);
+static void finish_model(const struct tsim_checked *c, struct tsim_model *m) {
+    finish_image(c, m);
+    finish_stacks(c, m);
+    finish_variants(c, m);
     if (!m->head_dim && m->hidden % m->heads != 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "heads"),
-                                        at_key(reader, path, "heads"), "hidden %lld is not a multiple of heads %lld",
-                                        (long long)m->hidden, (long long)m->heads),
+        tsim_diag_hint(FAIL_AT(c, "heads", "hidden %lld is not a multiple of heads %lld", (long long)m->hidden,
+                               (long long)m->heads),
                        "give head_dim where it is not hidden / heads");
     m->kv_heads = m->kv_heads ? m->kv_heads : m->heads;
     m->head_dim = m->head_dim ? m->head_dim : m->hidden / m->heads;
     m->ffn_hidden = m->ffn_hidden ? m->ffn_hidden : 4 * m->hidden;
     if (m->kv_heads > m->heads || m->heads % m->kv_heads != 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "kv_heads"),
-                                        at_key(reader, path, "kv_heads"),
-                                        "heads %lld is not a multiple of kv_heads %lld", (long long)m->heads,
-                                        (long long)m->kv_heads),
+        tsim_diag_hint(FAIL_AT(c, "kv_heads", "heads %lld is not a multiple of kv_heads %lld", (long long)m->heads,
+                               (long long)m->kv_heads),
                        "every key and value head serves the same number of query heads");
     if (m->position == TSIM_POSITION_LEARNED && !m->positions)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "position"),
-                                        at_key(reader, path, "position"), "learned positions need 'positions'"),
+        tsim_diag_hint(LACK_AT(c, "position", "learned positions need 'positions'"),
                        "positions: the rows of the table, the longest sequence that the model takes");
     if (m->position != TSIM_POSITION_LEARNED && m->positions) {
-        tsim_value_warning(reader->diags, place_of(mapping, "positions"), at_key(reader, path, "positions"),
-                           "this has no effect, because the positions are not learned");
+        WARN_AT(c, "positions", "this has no effect, because the positions are not learned");
         m->positions = 0;
     }
 }
 
-static void finish_experts(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                           struct tsim_model *m) {
+static void finish_experts(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_experts *e = &m->experts;
     if (e->count && (e->active < 1 || e->active > e->count))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.active"),
-                                        at_key(reader, path, "experts.active"), "%lld of %lld experts active",
-                                        (long long)e->active, (long long)e->count),
-                       "active is between 1 and count");
+        tsim_diag_hint(
+            FAIL_AT(c, "experts.active", "%lld of %lld experts active", (long long)e->active, (long long)e->count),
+            "active is between 1 and count");
     if (!e->count) {
         *e = (struct tsim_experts){0};
         return;
@@ -851,25 +754,20 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
     e->ffn_hidden = e->ffn_hidden ? e->ffn_hidden : m->ffn_hidden;
     e->every = e->every ? e->every : 1;
     if (m->parallel_block)
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_block"),
-                         at_key(reader, path, "parallel_block"), "a layer with experts cannot have parallel blocks");
+        FAIL_AT(c, "parallel_block", "a layer with experts cannot have parallel blocks");
     if (e->first + e->every > m->layers)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts"),
-                                        at_key(reader, path, "experts"),
-                                        "no layer has experts: %lld layers, first %lld, "
-                                        "every %lld",
-                                        (long long)m->layers, (long long)e->first, (long long)e->every),
+        tsim_diag_hint(FAIL_AT(c, "experts",
+                               "no layer has experts: %lld layers, first %lld, "
+                               "every %lld",
+                               (long long)m->layers, (long long)e->first, (long long)e->every),
                        "first + every is at most the number of layers");
     if (e->capacity_factor > 0 && e->imbalance_frac > 0)
-        tsim_value_warning(
-            reader->diags, place_of(mapping, "experts.imbalance"), at_key(reader, path, "experts.imbalance"),
-            "this has no effect, because a capacity_factor makes the buffers of all experts equally long");
+        WARN_AT(c, "experts.imbalance",
+                "this has no effect, because a capacity_factor makes the buffers of all experts equally long");
     if (e->capacity_factor > 0 && e->capacity_factor * (double)e->active > (double)e->count)
-        tsim_diag_hint(
-            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.capacity_factor"),
-                             at_key(reader, path, "experts.capacity_factor"),
-                             "a buffer of %g times the mean is longer than all tokens together", e->capacity_factor),
-            "at most count / active = %g", (double)e->count / (double)e->active);
+        tsim_diag_hint(FAIL_AT(c, "experts.capacity_factor",
+                               "a buffer of %g times the mean is longer than all tokens together", e->capacity_factor),
+                       "at most count / active = %g", (double)e->count / (double)e->active);
 }
 
 /* ---- by kind ---- */
@@ -926,7 +824,8 @@ static const struct tsim_value *with_pattern(struct tsim_reader *reader, const s
     pairs[layers - mapping->pairs].value = tsim_value_new_scalar(
         reader->arena, layers->value, tsim_arena_printf(reader->arena, "%lld", layers_of(layers->value)));
     if (tsim_value_find(mapping, "pattern"))
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, layers->value, at_key(reader, path, "layers"),
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, layers->value,
+                         tsim_schema_path(reader->arena, path, "layers"),
                          "layers is a list, which is a pattern already");
     return tsim_value_new_mapping(reader->arena, mapping, pairs, mapping->n_items + 1);
 }
@@ -936,7 +835,7 @@ static void read_transformer(struct tsim_reader *reader, const struct tsim_value
     tsim_schema_read(reader, &tsim_model_table, with_pattern(reader, mapping, path), path, model);
     if (mapping && !tsim_value_find(mapping, "vocab") && !tsim_value_find(mapping, "diffusion"))
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, mapping, "", "missing key '%s'",
-                                        at_key(reader, path, "vocab")),
+                                        tsim_schema_path(reader->arena, path, "vocab")),
                        "vocab: rows of the embedding table; of a model of images its classes");
 }
 
@@ -949,27 +848,27 @@ void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value
         read_transformer(reader, mapping, path, model);
 }
 
-void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
-                       struct tsim_model *model) {
+void tsim_model_finish(const struct tsim_checked *c, struct tsim_model *model) {
     bool is_dlrm;
-    if (is_list(mapping, &is_dlrm)) {
-        (is_dlrm ? tsim_dlrm_finish : tsim_layer_list_finish)(reader, mapping, path, model);
+    if (is_list(c->mapping, &is_dlrm)) {
+        (is_dlrm ? tsim_dlrm_finish : tsim_layer_list_finish)(c, model);
         return;
     }
-    finish_model(reader, mapping, path, model);
-    finish_experts(reader, mapping, path, model);
-    finish_pattern(reader, mapping, path, model);
-    finish_mamba(reader, mapping, path, model);
-    finish_mamba1(reader, mapping, path, model);
-    finish_delta(reader, mapping, path, model);
-    finish_short_convolution(reader, mapping, path, model);
-    finish_lightning(reader, mapping, path, model);
-    finish_index(reader, mapping, path, model);
-    finish_diffusion(reader, mapping, path, model);
-    finish_tower(reader, mapping, path, model);
-    finish_memory(reader, mapping, path, model);
-    finish_generator(reader, mapping, path, model);
-    finish_recurrent(reader, mapping, path, model);
+    finish_model(c, model);
+    finish_experts(c, model);
+    finish_pattern(c, model);
+    finish_mamba(c, model);
+    finish_mamba1(c, model);
+    finish_delta(c, model);
+    check_block(c, has_kind(model, TSIM_MIXING_SHORT), model->short_convolution.kernel > 0, "short-convolution",
+                "short_convolution", "short_convolution: {kernel: 3} and {kind: short-convolution} in the pattern");
+    finish_lightning(c, model);
+    finish_index(c, model);
+    finish_diffusion(c, model);
+    finish_tower(c, model);
+    finish_memory(c, model);
+    finish_generator(c, model);
+    finish_recurrent(c, model);
 }
 
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model) {
