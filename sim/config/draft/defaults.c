@@ -272,11 +272,10 @@ static void resolve_region(const struct tsim_draft *draft, struct tsim_reader *r
         counts |= resolve_from_region(draft, "energy.price", "energy.price_profile", region->price_usd_per_j,
                                       &region->price_profile, &energy->price_usd_per_j, &energy->price_profile);
     if (!counts)
-        tsim_diag_hint(tsim_value_warning(reader->diags, tsim_draft_place(draft, "energy.region"), "energy.region",
-                                          "this has no effect, because %s",
-                                          has_price ? "carbon and price are given beside it"
-                                                    : "carbon is given beside it and the region "
-                                                      "has no price"),
+        tsim_diag_hint(WARN_IN(draft, reader, "energy.region", "this has no effect, because %s",
+                               has_price ? "carbon and price are given beside it"
+                                         : "carbon is given beside it and the region "
+                                           "has no price"),
                        "leave out %s%s", has_price ? "energy.carbon or energy.price" : "energy.carbon",
                        said_at(draft, "energy.region") == SAID_ON_TOP
                            ? ""
@@ -289,8 +288,7 @@ static void take_mean(const struct tsim_draft *draft, struct tsim_reader *reader
     double mean = mean_of(profile, *value);
     const char *profile_path = tsim_arena_printf(reader->arena, "%s_profile", path);
     if (mean != *value && tsim_draft_has(draft, path) && tsim_draft_has(draft, profile_path))
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, path), path,
-                           "this has no effect, because %s is given", profile_path);
+        WARN_IN(draft, reader, path, "this has no effect, because %s is given", profile_path);
     *value = mean;
 }
 
@@ -301,8 +299,8 @@ static void resolve_energy(struct tsim_draft *draft, struct tsim_reader *reader)
     take_mean(draft, reader, "energy.carbon", &energy->carbon_profile, &energy->carbon_kg_per_j);
     take_mean(draft, reader, "energy.price", &energy->price_profile, &energy->price_usd_per_j);
     if (energy->start_s > 0 && energy->carbon_profile.n_hours + energy->price_profile.n_hours == 0)
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, "energy.start"), "energy.start",
-                           "this has no effect, because there is neither a price_profile nor a carbon_profile");
+        WARN_IN(draft, reader, "energy.start",
+                "this has no effect, because there is neither a price_profile nor a carbon_profile");
 }
 
 static void resolve_sayings(struct tsim_draft *draft) {

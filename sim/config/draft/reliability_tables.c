@@ -251,9 +251,8 @@ void tsim_reliability_write(struct tsim_writer *writer, const char *key, const c
 static void check_halves(const struct tsim_draft *draft, struct tsim_reader *reader, const char *path,
                          bool has_interval, bool has_time) {
     if (has_interval != has_time)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
-                                        "has %s and no %s", has_interval ? "an interval" : "a time",
-                                        has_interval ? "time" : "interval"),
+        tsim_diag_hint(FAIL_IN(draft, reader, path, "has %s and no %s", has_interval ? "an interval" : "a time",
+                               has_interval ? "time" : "interval"),
                        "write both: {interval: 6 h, time: 10 min}");
 }
 
@@ -261,7 +260,7 @@ static void check_halves(const struct tsim_draft *draft, struct tsim_reader *rea
 static void warn(const struct tsim_draft *draft, struct tsim_reader *reader, const char *path, bool is_default,
                  const char *what) {
     if (!is_default && tsim_draft_has(draft, path))
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, path), path, "this has no effect, because %s", what);
+        WARN_IN(draft, reader, path, "this has no effect, because %s", what);
 }
 
 static void check_effects(const struct tsim_draft *draft, struct tsim_reader *reader) {
@@ -285,9 +284,9 @@ static void check_effects(const struct tsim_draft *draft, struct tsim_reader *re
     if (draft->data == 1 && !draft->is_job)
         warn(draft, reader, "reliability.elastic", !spec->elastic, "there is only one replica");
     if (draft->scenario.training.length_kind == TSIM_LENGTH_NONE)
-        tsim_diag_hint(tsim_value_warning(reader->diags, tsim_draft_place(draft, "reliability"), "reliability",
-                                          "this has no effect, because the length of the run is not given"),
-                       "set training.tokens, samples or steps");
+        tsim_diag_hint(
+            WARN_IN(draft, reader, "reliability", "this has no effect, because the length of the run is not given"),
+            "set training.tokens, samples or steps");
 }
 
 static void check_local(const struct tsim_draft *draft, struct tsim_reader *reader) {
@@ -299,14 +298,13 @@ static void check_local(const struct tsim_draft *draft, struct tsim_reader *read
     warn(draft, reader, "reliability.checkpoint.memory", !spec->checkpoint_memory,
          "checkpoint.local states it already");
     if (spec->local.copies >= draft->scenario.cluster.nodes)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
-                                        "%lld copies on other nodes, but there are %lld nodes",
-                                        (long long)spec->local.copies, (long long)draft->scenario.cluster.nodes),
+        tsim_diag_hint(FAIL_IN(draft, reader, path, "%lld copies on other nodes, but there are %lld nodes",
+                               (long long)spec->local.copies, (long long)draft->scenario.cluster.nodes),
                        "at most %lld", (long long)draft->scenario.cluster.nodes - 1);
     if (local->kind != TSIM_PERIOD_OPTIMAL && local->kind == storage->kind && local->value > storage->value)
         tsim_diag_hint(
-            tsim_value_error(
-                reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
+            FAIL_IN(
+                draft, reader, path,
                 "this is longer than checkpoint.interval, but the storage gets only one in several of these copies"),
             "local.interval shorter than checkpoint.interval");
 }
@@ -315,21 +313,18 @@ static void check_ramp(const struct tsim_draft *draft, struct tsim_reader *reade
     const struct tsim_training_spec *t = &draft->scenario.training;
     const struct tsim_batch_ramp_spec *r = &t->batch_ramp;
     const char *path = "training.batch_ramp";
-    const struct tsim_value *at = tsim_draft_place(draft, path);
     double sizes = ((double)t->global_batch_size - r->from) / r->increment;
     if (!(r->from > 0) && !(r->increment > 0) && !(r->samples > 0))
         return;
     if (!(r->from > 0) || !(r->increment > 0) || !(r->samples > 0))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, at, path,
-                                        "one of from, increment, samples is missing"),
+        tsim_diag_hint(FAIL_IN(draft, reader, path, "one of from, increment, samples is missing"),
                        "write all: {from: 192, increment: 16, samples: 9765625}");
     else if (!(sizes >= 1) || sizes != floor(sizes) || sizes > 1e5)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, at, path,
-                                        "%.15g plus steps of %.15g never reaches %lld", r->from, r->increment,
-                                        (long long)t->global_batch_size),
+        tsim_diag_hint(FAIL_IN(draft, reader, path, "%.15g plus steps of %.15g never reaches %lld", r->from,
+                               r->increment, (long long)t->global_batch_size),
                        "global_batch_size less from is a multiple of the increment, at most 100,000 times");
     else if (t->length_kind == TSIM_LENGTH_NONE)
-        tsim_value_warning(reader->diags, at, path, "this has no effect, because the length of the run is not given");
+        WARN_IN(draft, reader, path, "this has no effect, because the length of the run is not given");
 }
 
 /* Accelerators that are always slow: how many, and how slow. */
@@ -363,25 +358,21 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
     int n_lengths = (evaluation->time_s > 0) + (evaluation->samples > 0) + (evaluation->steps > 0);
     check_halves(draft, reader, "training.evaluation", evaluation->interval.kind != TSIM_PERIOD_OPTIMAL, n_lengths > 0);
     if (n_lengths > 1)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
-                                        tsim_draft_place(draft, "training.evaluation"), "training.evaluation",
-                                        "the length of a pause is given twice"),
+        tsim_diag_hint(FAIL_IN(draft, reader, "training.evaluation", "the length of a pause is given twice"),
                        "one of time, samples, steps: {interval: 1000, samples: 50000}");
     check_ramp(draft, reader);
     check_variability(draft, reader);
     if (!spec->has)
         return;
     if (spec->node_mtbf_s > 0 && tsim_draft_has(draft, "reliability.components"))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
-                                        tsim_draft_place(draft, "reliability.components"), "reliability.components",
-                                        "node_mtbf is given, too, which is the sum of the components"),
+        tsim_diag_hint(FAIL_IN(draft, reader, "reliability.components",
+                               "node_mtbf is given, too, which is the sum of the components"),
                        "leave one of the two out");
     check_halves(draft, reader, "reliability.maintenance", spec->maintenance_interval_s > 0, spec->maintenance_s > 0);
     check_local(draft, reader);
     if (spec->mode == 0 && spec->checkpoint_memory && !spec->local.has)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
-                                        tsim_draft_place(draft, "reliability.checkpoint.memory"),
-                                        "reliability.checkpoint.memory", "a sync checkpoint keeps no copy in memory"),
-                       "set reliability.checkpoint.mode=async");
+        tsim_diag_hint(
+            FAIL_IN(draft, reader, "reliability.checkpoint.memory", "a sync checkpoint keeps no copy in memory"),
+            "set reliability.checkpoint.mode=async");
     check_effects(draft, reader);
 }

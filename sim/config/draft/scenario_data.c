@@ -130,22 +130,19 @@ void tsim_draft_check_data(const struct tsim_draft *draft, struct tsim_reader *r
     double host = sc->cluster.node->host_memory_bytes, buffers = tsim_data_host_bytes(sc);
     char has[40], needs[40];
     if (draft->epochs > 0 && !(sc->data.samples > 0))
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, "training.epochs"),
-                                        "training.epochs", "epochs of a data set of unknown size"),
+        tsim_diag_hint(FAIL_IN(draft, reader, "training.epochs", "epochs of a data set of unknown size"),
                        "data: {samples: ...}, or give tokens, samples or steps");
     if (!sc->data.has)
         return;
     if (host > 0 && buffers > host)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, "data.prefetch"),
-                                        "data.prefetch", "buffers of %s, but the node has %s of memory",
-                                        tsim_quantity_human(buffers, TSIM_BYTES, needs, sizeof needs),
-                                        tsim_quantity_human(host, TSIM_BYTES, has, sizeof has)),
+        tsim_diag_hint(FAIL_IN(draft, reader, "data.prefetch", "buffers of %s, but the node has %s of memory",
+                               tsim_quantity_human(buffers, TSIM_BYTES, needs, sizeof needs),
+                               tsim_quantity_human(host, TSIM_BYTES, has, sizeof has)),
                        "workers x prefetch x micro_batch_size x transfer_size: at most %.0f batches",
                        host / ((double)sc->training.micro_batch_size * sc->data.transfer_bytes));
     if (sc->data.network == TSIM_STORAGE_NICS && sc->cluster.nodes == 1)
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, "data.network"), "data.network",
-                           "this has no effect on one node, whose NICs nothing else crosses");
+        WARN_IN(draft, reader, "data.network", "this has no effect on one node, whose NICs nothing else crosses");
     if (!sc->data.storage->is_shared && sc->data.storage->client_bytes_per_s > 0)
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, "data.storage.client_bandwidth"),
-                           "data.storage.client_bandwidth", "this has no effect, because the storage is not shared");
+        WARN_IN(draft, reader, "data.storage.client_bandwidth",
+                "this has no effect, because the storage is not shared");
 }

@@ -88,3 +88,9 @@ void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *
 /* Returns the value at a dotted path, or the nearest mapping above it that exists, where a mistake is shown. */
 const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);
 bool tsim_draft_has(const struct tsim_draft *draft, const char *path); /* true if it is written and not a default */
+
+/* These report, at a path of the scenario, what cannot be and what has no effect. */
+#define FAIL_IN(draft, reader, path, ...)                                                                              \
+    tsim_value_error((reader)->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path, __VA_ARGS__)
+#define WARN_IN(draft, reader, path, ...)                                                                              \
+    tsim_value_warning((reader)->diags, tsim_draft_place(draft, path), path, __VA_ARGS__)

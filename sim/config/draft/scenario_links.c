@@ -3,7 +3,6 @@
  */
 #include "config/draft/scenario_draft.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 /* clang-format off */
@@ -170,33 +169,27 @@ void tsim_draft_resolve_shape(struct tsim_draft *draft) {
 
 /* ---- what must agree ---- */
 
-__attribute__((format(printf, 5, 6))) static void fail(const struct tsim_draft *draft, struct tsim_reader *reader,
-                                                       const char *path, const char *hint, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    tsim_diag_hint(
-        tsim_value_verror(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path, format, args), "%s",
-        hint);
-    va_end(args);
-}
-
 static void check_degraded(const struct tsim_draft *draft, struct tsim_reader *reader, size_t i) {
     const struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
     const struct tsim_degraded *d = &cluster->degraded[i];
     const struct tsim_fabric *fabric = cluster->nodes > 1 ? cluster->fabric : NULL;
     if (d->link == TSIM_DEGRADED_FABRIC) {
         if (!fabric || fabric->topology != TSIM_TOPOLOGY_FAT_TREE || (size_t)d->tier >= fabric->n_tiers)
-            fail(draft, reader, "cluster.degraded", "link: nic, or a fabric with that many tiers",
-                 "entry %zu: there is no tier %lld of uplinks", i + 1, (long long)d->tier);
+            tsim_diag_hint(FAIL_IN(draft, reader, "cluster.degraded", "entry %zu: there is no tier %lld of uplinks",
+                                   i + 1, (long long)d->tier),
+                           "link: nic, or a fabric with that many tiers");
         return;
     }
     if (d->node >= cluster->nodes)
-        fail(draft, reader, "cluster.degraded", "nodes are counted from 0", "entry %zu: node %lld of %lld", i + 1,
-             (long long)d->node, (long long)cluster->nodes);
+        tsim_diag_hint(FAIL_IN(draft, reader, "cluster.degraded", "entry %zu: node %lld of %lld", i + 1,
+                               (long long)d->node, (long long)cluster->nodes),
+                       "nodes are counted from 0");
     int64_t n = d->link == TSIM_DEGRADED_NIC ? cluster->node->nics : cluster->accelerators_per_node;
     if (d->index >= n)
-        fail(draft, reader, "cluster.degraded", "they are counted from 0", "entry %zu: %s %lld of %lld", i + 1,
-             d->link == TSIM_DEGRADED_NIC ? "port" : "accelerator", (long long)d->index, (long long)n);
+        tsim_diag_hint(FAIL_IN(draft, reader, "cluster.degraded", "entry %zu: %s %lld of %lld", i + 1,
+                               d->link == TSIM_DEGRADED_NIC ? "port" : "accelerator", (long long)d->index,
+                               (long long)n),
+                       "they are counted from 0");
 }
 
 /* Links of a vendor's own join no others; and weights that stream come over the fabric that sums their gradients. */
@@ -206,32 +199,36 @@ static void check_vendor(const struct tsim_draft *draft, struct tsim_reader *rea
     if (!fabric)
         return;
     if (fabric->vendor && a->vendor && strcmp(fabric->vendor, a->vendor) != 0)
-        fail(draft, reader, "cluster.fabric", "another of 'tsim list fabrics'",
-             "%.40s connects accelerators of %.40s; %.40s has no port for it", fabric->name, fabric->vendor, a->name);
+        tsim_diag_hint(FAIL_IN(draft, reader, "cluster.fabric",
+                               "%.40s connects accelerators of %.40s; %.40s has no port for it", fabric->name,
+                               fabric->vendor, a->name),
+                       "another of 'tsim list fabrics'");
     else if (a->execution == TSIM_EXECUTION_WEIGHT_STREAMING && draft->scenario.cluster.nodes > 1 && a->vendor &&
              !fabric->vendor)
-        fail(draft, reader, "cluster.fabric", "fabric: swarmx, or another whose vendor is that of the accelerator",
-             "weights stream to several %.40s over a fabric that sums their gradients, which %.40s does not", a->name,
-             fabric->name);
+        tsim_diag_hint(
+            FAIL_IN(draft, reader, "cluster.fabric",
+                    "weights stream to several %.40s over a fabric that sums their gradients, which %.40s does not",
+                    a->name, fabric->name),
+            "fabric: swarmx, or another whose vendor is that of the accelerator");
 }
 
 static void check_tile(const struct tsim_draft *draft, struct tsim_reader *reader, bool is_torus) {
     const struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
     if (tsim_draft_has(draft, "cluster.tile") && !is_torus) {
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, "cluster.tile"), "cluster.tile",
-                           "this has no effect, because the fabric is not a torus");
+        WARN_IN(draft, reader, "cluster.tile", "this has no effect, because the fabric is not a torus");
         return;
     }
     if (draft->n_tile > 0 && (int64_t)draft->n_tile != cluster->fabric->torus_dimensions) {
-        fail(draft, reader, "cluster.tile", "give one size for each dimension",
-             "%zu sizes for a torus of %lld dimensions", draft->n_tile, (long long)cluster->fabric->torus_dimensions);
+        tsim_diag_hint(FAIL_IN(draft, reader, "cluster.tile", "%zu sizes for a torus of %lld dimensions", draft->n_tile,
+                               (long long)cluster->fabric->torus_dimensions),
+                       "give one size for each dimension");
         return;
     }
     for (size_t d = 0; d < draft->n_tile; d++)
         if (cluster->torus_shape[d] % cluster->torus_tile[d] != 0)
-            fail(draft, reader, "cluster.tile", "give sizes that divide those of cluster.shape",
-                 "tiles of %lld do not fill %lld accelerators", (long long)cluster->torus_tile[d],
-                 (long long)cluster->torus_shape[d]);
+            tsim_diag_hint(FAIL_IN(draft, reader, "cluster.tile", "tiles of %lld do not fill %lld accelerators",
+                                   (long long)cluster->torus_tile[d], (long long)cluster->torus_shape[d]),
+                           "give sizes that divide those of cluster.shape");
 }
 
 void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader) {
@@ -244,11 +241,11 @@ void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *
     for (size_t i = 0; i < cluster->n_degraded; i++)
         check_degraded(draft, reader, i);
     if (tsim_draft_has(draft, "cluster.shape") && !is_torus)
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, "cluster.shape"), "cluster.shape",
-                           "this has no effect, because the fabric is not a torus");
+        WARN_IN(draft, reader, "cluster.shape", "this has no effect, because the fabric is not a torus");
     if (is_torus && (int64_t)draft->n_shape != fabric->torus_dimensions) {
-        fail(draft, reader, "cluster.shape", "give one size for each dimension",
-             "%zu sizes for a torus of %lld dimensions", draft->n_shape, (long long)fabric->torus_dimensions);
+        tsim_diag_hint(FAIL_IN(draft, reader, "cluster.shape", "%zu sizes for a torus of %lld dimensions",
+                               draft->n_shape, (long long)fabric->torus_dimensions),
+                       "give one size for each dimension");
     } else if (is_torus && shape[0] * shape[1] * shape[2] != draft->scenario.n_accelerators) {
         struct tsim_draft even = *draft;
         even.n_shape = 0;
@@ -256,11 +253,12 @@ void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *
         const int64_t *works = even.scenario.cluster.torus_shape;
         snprintf(hint, sizeof hint, "for example [%lld, %lld, %lld]", (long long)works[0], (long long)works[1],
                  (long long)works[2]);
-        fail(draft, reader, "cluster.shape", hint, "%lld x %lld x %lld is not the number of accelerators, %lld",
-             (long long)shape[0], (long long)shape[1], (long long)shape[2], (long long)draft->scenario.n_accelerators);
+        tsim_diag_hint(FAIL_IN(draft, reader, "cluster.shape",
+                               "%lld x %lld x %lld is not the number of accelerators, %lld", (long long)shape[0],
+                               (long long)shape[1], (long long)shape[2], (long long)draft->scenario.n_accelerators),
+                       "%s", hint);
     }
     check_tile(draft, reader, is_torus);
     if (cluster->n_background > 0 && (cluster->nodes == 1 || is_torus))
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, "cluster.background"), "cluster.background",
-                           "this has no effect, because the node has no NIC");
+        WARN_IN(draft, reader, "cluster.background", "this has no effect, because the node has no NIC");
 }

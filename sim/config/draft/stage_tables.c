@@ -48,8 +48,7 @@ const struct tsim_stage_key tsim_stage_keys[TSIM_N_STAGE_KEYS] = {
 static struct tsim_diag *fail(const struct tsim_draft *draft, struct tsim_reader *reader, const char *message,
                               size_t stage) {
     const char *path = "training.stages";
-    return tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path, "stage %zu: %s",
-                            stage + 1, message);
+    return FAIL_IN(draft, reader, path, "stage %zu: %s", stage + 1, message);
 }
 
 static void check_stage(const struct tsim_draft *draft, struct tsim_reader *reader, size_t i) {
@@ -64,20 +63,18 @@ void tsim_draft_check_stages(const struct tsim_draft *draft, struct tsim_reader 
     const struct tsim_scenario *sc = &draft->scenario;
     const struct tsim_training_spec *t = &sc->training;
     const char *path = "training.stages";
-    const struct tsim_value *at = tsim_draft_place(draft, path);
     if (t->n_stages == 0)
         return;
     for (size_t i = 0; i < t->n_stages; i++)
         check_stage(draft, reader, i);
     if (t->batch_ramp.from > 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, at, path,
-                                        "the beginning of the run is described twice, here and in batch_ramp"),
-                       "a stage for each size of the batch");
+        tsim_diag_hint(
+            FAIL_IN(draft, reader, path, "the beginning of the run is described twice, here and in batch_ramp"),
+            "a stage for each size of the batch");
     else if (t->kind > TSIM_SFT || sc->parallelism.parameter_server.servers > 0)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, at, path,
-                                        "this version does not simulate stages of %s",
-                                        t->kind > TSIM_SFT ? "post-training" : "workers that push to servers"),
+        tsim_diag_hint(FAIL_IN(draft, reader, path, "this version does not simulate stages of %s",
+                               t->kind > TSIM_SFT ? "post-training" : "workers that push to servers"),
                        "no stages");
     else if (t->length_kind == TSIM_LENGTH_NONE)
-        tsim_value_warning(reader->diags, at, path, "this has no effect, because the length of the run is not given");
+        WARN_IN(draft, reader, path, "this has no effect, because the length of the run is not given");
 }
