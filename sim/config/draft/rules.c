@@ -569,7 +569,7 @@ static void check_runs(const struct check *c) {
     if (tsim_runs_work(c->sc->software, p))
         return;
     bool is_chunked = p->virtual_pipeline > 1;
-    tsim_diag_hint(fail(c, "parallelism.schedule_microbatches",
+    tsim_diag_hint(FAIL(c, "parallelism.schedule_microbatches",
                         is_chunked
                             ? "runs of %lld micro-batches fill no interleaved pipeline of %lld stages"
                             : "runs of %lld micro-batches cannot follow each other on %lld stages in this schedule",
@@ -594,7 +594,7 @@ static void check_batch(const struct check *c) {
         diag = FAIL(c, "training.global_batch_size",
                     "%lld gives %lld micro-batches to each replica; dualpipe needs an even number", num(batch), num(n));
     else if (n % rule.unit != 0 && p->schedule_microbatches > 0)
-        diag = fail(c, "training.global_batch_size",
+        diag = FAIL(c, "training.global_batch_size",
                     "%lld gives %lld micro-batches to each replica; runs of the schedule take %lld", num(batch), num(n),
                     num(rule.unit));
     else if (n % rule.unit != 0)

@@ -1,6 +1,5 @@
 /* deepspeed.h - private to import: DeepSpeed's configuration beside or beneath another program's. */
-#ifndef TSIM_IMPORT_DEEPSPEED_H
-#define TSIM_IMPORT_DEEPSPEED_H
+#pragma once
 
 #include "import/launches/recipe.h"
 
@@ -15,5 +14,3 @@ extern const struct tsim_setting_class TSIM_DEEPSPEED_CLASSES[];
 bool tsim_deepspeed_add_file(struct tsim_recipe *r, const struct tsim_setting *named);
 /* Puts how ZeRO divides the states, its buckets and what is on the host. Returns the stage. */
 int64_t tsim_deepspeed_put_sharding(struct tsim_recipe *r);
-
-#endif
