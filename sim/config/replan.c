@@ -14,9 +14,10 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
     sc->training.recompute = tsim_plan_recompute_mode(recompute);
     if (recompute != (int64_t)job->training.recompute) {
         sc->training.recompute_parts = tsim_plan_recompute_parts(recompute);
-        *(sc->training.recompute == TSIM_RECOMPUTE_LAYERS ? &sc->training.recompute_layers
-                                                          : &sc->training.recompute_every) =
-            tsim_plan_recompute_layers(recompute);
+        int64_t layers = tsim_plan_recompute_layers(recompute);
+        bool are_first = sc->training.recompute == TSIM_RECOMPUTE_LAYERS;
+        sc->training.recompute_layers = are_first ? layers : 0;
+        sc->training.recompute_every = are_first ? 0 : layers;
     }
     sc->training.offload.optimizer |= (offload & TSIM_PLAN_OFFLOADS_OPTIMIZER) != 0;
     if (offload & TSIM_PLAN_OFFLOADS_ACTIVATIONS)
