@@ -609,7 +609,10 @@ double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 /* Returns the set of parts that selective recomputation executes again; 0 unless it is selective. If the scenario names
  * no parts, they are the software's: attention's core, or operators in models whose operators can be told apart. */
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
-/* Returns the share of the layers that are recomputed, if any are: less than 1 with TSIM_RECOMPUTE_LAYERS alone. */
+/* Returns how many of the n layers of a chunk are recomputed, if any are: the first so many. Only TSIM_RECOMPUTE_LAYERS
+ * leaves some out. */
+int64_t tsim_recomputed_layers(const struct tsim_scenario *scenario, int64_t n);
+/* Returns the share of all layers that this makes. */
 double tsim_recomputed_frac(const struct tsim_scenario *scenario);
 /* Returns the products that a transformer's layers have, of those that adapters may stand beside: a set of 1 << enum
  * tsim_adapter_target. */

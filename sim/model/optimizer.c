@@ -154,7 +154,10 @@ void tsim_optimizer_cost(const struct tsim_scenario *sc, struct tsim_optimizer_c
 }
 
 double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {
-    struct tsim_optimizer_cost cost;
-    tsim_optimizer_cost(sc, &cost);
-    return cost.state_bytes;
+    enum tsim_optimizer optimizer = sc->training.optimizer;
+    bool is_of_matrices = optimizer == TSIM_MUON || optimizer == TSIM_ADAFACTOR ||
+                          optimizer == TSIM_GALORE_8BIT; /* others need no shapes */
+    struct shapes s = is_of_matrices ? shapes_of(sc->model) : (struct shapes){.all = 0};
+    s.moment = tsim_operand_bytes(sc->training.state_precision);
+    return state_bytes(optimizer, &s);
 }

@@ -619,8 +619,9 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
     const struct tsim_scenario *sc = of_longest_sample(scenario, &longest);
     int zero = sc->parallelism.zero;
     struct tsim_part_list buffers = {.recorder = r};
+    bool trains_all = !tsim_is_frozen(sc) && !sc->model->tower.frozen;
     struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage),
-                                trained = tsim_trained_parameters(r, sc, stage);
+                                trained = trains_all ? held : tsim_trained_parameters(r, sc, stage);
     struct tsim_amount updated = zero >= 1 ? trained.shard : trained.all;
     *terms = (struct tsim_stage_terms){0};
     bool has_weights = zero < 3 || !tsim_has_master_weights(sc) || !sc->software->casts_weights;

@@ -6,6 +6,7 @@
 #include "model/model.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Returns the fewest that are at least `stages` and divide the micro-batches. */
 static int64_t interleaved_group(int64_t stages, int64_t microbatches) {
@@ -69,20 +70,26 @@ double tsim_expert_shards(const struct tsim_scenario *sc) {
     return fmax(group, 1) * tsim_shards(sc) / (double)p->zero_group_ranks;
 }
 
+static int64_t layers_before(const struct tsim_scenario *sc, int32_t part) {
+    int64_t n = 0;
+    for (int32_t i = 0; i < part; i++)
+        n += sc->parallelism.layers_per_chunk[i];
+    return n;
+}
+
 int64_t tsim_chunk_first_layer(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    int64_t first = 0;
-    for (int32_t part = 0; part < tsim_schedule_part(&shape, stage, chunk); part++)
-        first += sc->parallelism.layers_per_chunk[part];
-    return first;
+    return layers_before(sc, tsim_schedule_part(&shape, stage, chunk));
 }
 
 struct tsim_parts tsim_chunk_parts(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    int64_t first = tsim_model_has_one_kind(sc->model) ? 0 : tsim_chunk_first_layer(sc, stage, chunk);
-    struct tsim_parts parts = tsim_model_layers(sc->model, first, first + tsim_chunk_layers(sc, stage, chunk));
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    int32_t part = tsim_schedule_part(&shape, stage, chunk);
+    int64_t first = tsim_model_has_one_kind(sc->model) ? 0 : layers_before(sc, part);
+    struct tsim_parts parts = tsim_model_layers(sc->model, first, first + sc->parallelism.layers_per_chunk[part]);
     bool has_ends = tsim_model_has_ends(sc->model);
-    parts.times[TSIM_PART_EMBEDDING] = has_ends && tsim_chunk_has_embedding(sc, stage, chunk);
-    parts.times[TSIM_PART_HEAD] = has_ends && tsim_chunk_has_head(sc, stage, chunk);
+    parts.times[TSIM_PART_EMBEDDING] = has_ends && part == 0;
+    parts.times[TSIM_PART_HEAD] = has_ends && part == tsim_schedule_n_parts(&shape) - 1;
     return parts;
 }
 
@@ -191,12 +198,12 @@ const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *sc, int3
 }
 
 struct tsim_parts tsim_kept_layers(const struct tsim_scenario *sc, const struct tsim_parts *parts, int64_t first) {
-    int64_t n = 0, again = sc->training.recompute_layers;
+    int64_t n = 0;
     if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS)
         return (struct tsim_parts){.times = {0}};
     for (int part = 0; part < TSIM_N_PARTS; part++)
         n += tsim_layer_kind((enum tsim_part)part)->is_end ? 0 : (int64_t)parts->times[part];
-    return tsim_model_layers(sc->model, first + (again < n ? again : n), first + n);
+    return tsim_model_layers(sc->model, first + tsim_recomputed_layers(sc, n), first + n);
 }
 
 double tsim_chunk_sum(const struct tsim_scenario *sc, int32_t stage, int32_t chunk, tsim_layer_fn of_layer) {
@@ -288,12 +295,18 @@ bool tsim_chunk_is_like_last(const struct tsim_scenario *sc, int32_t stage, int3
 
 bool tsim_stage_is_like_last(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    if (stage < 2 || stage == shape.stages - 1 || !tsim_model_layers_are_alike(sc->model) ||
+    if (stage < 2 || stage == shape.stages - 1 || tsim_model_layers_vary(sc->model) ||
         tsim_schedule_splits_backward(shape.schedule))
         return false;
-    for (int32_t c = 0; c < shape.chunks; c++)
-        if (tsim_chunk_layers(sc, stage, c) != tsim_chunk_layers(sc, stage - 1, c))
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        struct tsim_parts parts[2], kept[2];
+        for (int32_t i = 0; i < 2; i++) {
+            parts[i] = tsim_chunk_parts(sc, stage - i, c);
+            kept[i] = tsim_kept_layers(sc, &parts[i], tsim_chunk_first_layer(sc, stage - i, c));
+        }
+        if (memcmp(&parts[0], &parts[1], sizeof parts[0]) != 0 || memcmp(&kept[0], &kept[1], sizeof kept[0]) != 0)
             return false;
+    }
     return true;
 }
 

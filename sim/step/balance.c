@@ -5,6 +5,7 @@
 #include "partition/schedule.h"
 #include "step/step_plan.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ struct known_part {
 /* The answer whether a stage with this many layers fits, given the kinds of layer for which that was last computed. */
 struct known_size {
     bool is_there, is_too_large;
-    struct tsim_parts layers;
+    struct tsim_parts layers, kept; /* kept: those that are not recomputed while others are */
 };
 struct known_stage {
     bool is_there, fits;
@@ -45,12 +46,15 @@ struct balance {
     /* With one part per stage: if layers are alike, stages between the ends share their times, and more layers take
      * more memory. Otherwise known_* are those of known_layers. */
     bool heeds_memory;
-    /* If layers are alike: [first, between, last][layers + 1]; else [first, between, last][first layer][layers + 1]. */
+    /* If layers are alike: [first, between, last][layers + 1]; else [first, between, last][start][layers + 1]. */
     struct stage_work *known_works;
     struct known_size *known_sizes; /* [n_parts][layers + 1]; NULL if layers are alike */
-    signed char *sizes_fit;         /* [n_parts][first layer][layers + 1]: 1 fits, -1 does not, 0: not known */
-    int64_t *most_layers;           /* if layers are alike: the most that are known to fit, by stage, */
-    int64_t *too_many;              /* and the fewest that are known not to fit */
+    signed char *sizes_fit;         /* [n_parts][start][layers + 1]: 1 fits, -1 does not, 0: not known */
+    /* If layers are not alike: each layer's start, and the number of starts. Two layers share a start if what follows the
+     * later one, up to the end of the model, also follows the earlier one. */
+    int32_t *starts, n_starts;
+    int64_t *most_layers; /* if layers are alike: the most that are known to fit, by stage, */
+    int64_t *too_many;    /* and the fewest that are known not to fit */
     /* Several parts, layers alike: time of a part's stage with a layer less, more; 0: not known. */
     double *fewer, *more;
     struct tsim_parts *before; /* layers not alike: the parts in the first layers, [layers + 1] */
@@ -95,7 +99,7 @@ double tsim_balance_stage_s(const struct tsim_scenario *scenario, const struct t
  * others fill some of that. */
 struct stage_work {
     double own_s; /* 0: not known */
-    double gathered_s, released_s, filled_s;
+    double gathered_s, released_s, forward_s;
 };
 
 struct tsim_split_prices {
@@ -139,8 +143,7 @@ static struct stage_work stage_work(struct tsim_split_prices *prices, int32_t st
                             ? ways[TSIM_PASS_INPUT_GRADIENT].whole.time_s + ways[TSIM_PASS_WEIGHT_GRADIENT].whole.time_s
                             : ways[TSIM_PASS_BACKWARD].whole.time_s;
     double passes_s = m * (forward_s + backward_s);
-    double others = (plan->schedule.stages - 1 - stage) * (plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ? 2 : 1);
-    struct stage_work work = {.own_s = passes_s + sp->optimizer_s, .filled_s = fmin(others, m - 1) * forward_s};
+    struct stage_work work = {.own_s = passes_s + sp->optimizer_s, .forward_s = forward_s};
     if (!plan->has_data_group)
         return work;
     if (plan->shards_fully) {
@@ -168,8 +171,11 @@ static double split_stage_s(const struct tsim_split_prices *prices, const struct
                             int64_t first, int64_t last) {
     double before_s = stage > 0 ? prices->before_s[first] : 0, after_s = stage > 0 ? prices->after_s[first] : 0;
     double away_s = stage < prices->n_stages - 1 ? prices->away_s[last] : 0;
+    int32_t others =
+        (prices->n_stages - 1 - stage) * (prices->scenario->parallelism.schedule == TSIM_SCHEDULE_ZB_H2 ? 2 : 1);
+    double filled_s = fmin(others, (double)prices->scenario->n_microbatches - 1) * work->forward_s;
     return work->own_s + fmax(work->gathered_s - before_s, 0) + fmax(work->released_s - after_s, 0) +
-           fmax(away_s - work->filled_s, 0);
+           fmax(away_s - filled_s, 0);
 }
 
 static double part_s(const struct tsim_pass_costs *costs, enum tsim_part part, enum tsim_pass_kind kind) {
@@ -256,6 +262,24 @@ static void place(struct balance *b, int32_t k, int64_t first, int64_t last) {
     b->parts[k] = last - first; /* the first stage begins at 0 */
 }
 
+static void find_starts(struct balance *b) {
+    const struct tsim_model *m = b->sc->model;
+    enum tsim_part *kinds = TSIM_NEW_ARRAY(b->arena, (size_t)m->layers, enum tsim_part);
+    int64_t *firsts = TSIM_NEW_ARRAY(b->arena, (size_t)m->layers + 1, int64_t); /* of each start */
+    b->starts = TSIM_NEW_ARRAY(b->arena, (size_t)m->layers + 1, int32_t);
+    for (int64_t i = 0; i < m->layers; i++)
+        kinds[i] = tsim_model_layer(m, i);
+    for (int64_t i = 0; i <= m->layers; i++) {
+        int32_t start = 0;
+        while (start < b->n_starts &&
+               memcmp(&kinds[firsts[start]], &kinds[i], (size_t)(m->layers - i) * sizeof *kinds) != 0)
+            start++;
+        if (start == b->n_starts)
+            firsts[b->n_starts++] = i;
+        b->starts[i] = start;
+    }
+}
+
 static bool alike_fit(struct balance *b, int32_t k, int64_t n) {
     if (n <= b->most_layers[k] || n >= b->too_many[k])
         return n <= b->most_layers[k];
@@ -269,13 +293,14 @@ static bool alike_fit(struct balance *b, int32_t k, int64_t n) {
 static bool size_fits(struct balance *b, int32_t k, int64_t first, int64_t last) {
     int64_t width = b->sc->model->layers + 1;
     struct known_size *known = &b->known_sizes[(int64_t)k * width + last - first];
-    signed char *fits = &b->sizes_fit[((int64_t)k * width + first) * width + last - first];
+    signed char *fits = &b->sizes_fit[((int64_t)k * b->n_starts + b->starts[first]) * width + last - first];
     if (*fits != 0)
         return *fits > 0;
-    struct tsim_parts layers = layers_between(b, first, last);
-    if (!known->is_there || memcmp(&known->layers, &layers, sizeof layers) != 0) {
+    struct tsim_parts layers = layers_between(b, first, last), kept = tsim_kept_layers(b->sc, &layers, first);
+    if (!known->is_there || memcmp(&known->layers, &layers, sizeof layers) != 0 ||
+        memcmp(&known->kept, &kept, sizeof kept) != 0) {
         place(b, k, first, last);
-        *known = (struct known_size){true, !stage_fits(b, k), layers};
+        *known = (struct known_size){true, !stage_fits(b, k), layers, kept};
     }
     *fits = known->is_too_large ? -1 : 1;
     return !known->is_too_large;
@@ -292,7 +317,8 @@ static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t la
     int64_t width = b->sc->model->layers + 1, row = k == 0 ? 0 : k < b->n_parts - 1 ? 1 : 2;
     if (last == first && k > 0 && k < b->n_parts - 1)
         return HUGE_VAL;
-    struct stage_work *known = &b->known_works[(b->are_alike ? row : row * width + first) * width + last - first];
+    int64_t start = b->are_alike ? 0 : b->starts[first], n_starts = b->are_alike ? 1 : b->n_starts;
+    struct stage_work *known = &b->known_works[(row * n_starts + start) * width + last - first];
     if (!(known->own_s > 0)) {
         place(b, k, first, last);
         *known = stage_work(b->prices, k);
@@ -326,27 +352,41 @@ static int64_t reach(struct balance *b, int32_t k, int64_t at, int64_t step, dou
     return low < least_size(b, k) ? -1 : at + step * low;
 }
 
-static bool is_enough(struct balance *b, double most_s) {
-    int64_t at = 0;
-    for (int32_t k = 0; k < b->n_parts && at >= 0; k++)
-        at = reach(b, k, at, 1, most_s);
-    return at == b->sc->model->layers;
+/* Returns whether all layers have a stage within the time. That is so, or not so, from *from_s to *until_s: the longest
+ * that a stage takes, and the shortest that it would take with a layer more. */
+static bool is_enough(struct balance *b, double most_s, double *from_s, double *until_s) {
+    int64_t at = 0, layers = b->sc->model->layers;
+    *from_s = 0;
+    *until_s = HUGE_VAL;
+    for (int32_t k = 0; k < b->n_parts && at >= 0; k++) {
+        int64_t first = at, left = b->n_parts - 2 - k;
+        at = reach(b, k, first, 1, most_s);
+        int64_t end = at < 0 ? first + least_size(b, k) - 1 : at;
+        if (at >= 0)
+            *from_s = fmax(*from_s, stage_cost(b, k, first, at));
+        if (end < layers - (left > 0 ? left : 0))
+            *until_s = fmin(*until_s, stage_cost(b, k, first, end + 1));
+    }
+    return at == layers;
 }
 
-/* Returns the least time in which all layers have a stage, or one that is longer by less than 2e-8 of it, by bisection
- * among the numbers that a double can be, whose bits are in the same order. */
+/* Returns the least time in which all layers have a stage, by bisection among the numbers that a double can be, whose
+ * bits are in the same order. */
 static double least_s(struct balance *b) {
-    uint64_t low = 0, high = UINT64_C(0x7fe) << 52;
-    double most_s;
-    while (high - low > UINT64_C(1) << 26) {
-        uint64_t middle = low + (high - low) / 2;
-        memcpy(&most_s, &middle, sizeof most_s);
-        bool will_do = is_enough(b, most_s);
-        high = will_do ? middle : high;
-        low = will_do ? low : middle + 1;
+    double low_s = 0, high_s = DBL_MAX, middle_s, from_s, until_s;
+    if (is_enough(b, high_s, &from_s, &until_s))
+        high_s = from_s;
+    while (low_s < high_s) {
+        uint64_t low, high;
+        memcpy(&low, &low_s, sizeof low);
+        memcpy(&high, &high_s, sizeof high);
+        low += (high - low) / 2;
+        memcpy(&middle_s, &low, sizeof middle_s);
+        bool will_do = is_enough(b, middle_s, &from_s, &until_s);
+        high_s = will_do ? from_s : high_s;
+        low_s = will_do ? low_s : until_s;
     }
-    memcpy(&most_s, &high, sizeof most_s);
-    return most_s;
+    return high_s;
 }
 
 /* A bound: after k stages, no split of that time has fewer than first[k] or more than last[k] layers behind it. */
@@ -481,7 +521,9 @@ static void partition(struct balance *b) {
     size_t width = (size_t)b->sc->model->layers + 1, n = (size_t)b->n_parts * width;
     if (b->sc->model->layers < b->n_parts - 2)
         return; /* nothing to choose */
-    b->known_works = TSIM_NEW_ARRAY(b->arena, 3 * width * (b->are_alike ? 1 : width), struct stage_work);
+    if (!b->are_alike)
+        find_starts(b);
+    b->known_works = TSIM_NEW_ARRAY(b->arena, 3 * width * (b->are_alike ? 1 : (size_t)b->n_starts), struct stage_work);
     if (b->are_alike) {
         b->most_layers = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
         b->too_many = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
@@ -492,7 +534,7 @@ static void partition(struct balance *b) {
     } else {
         count_layers(b);
         b->known_sizes = TSIM_NEW_ARRAY(b->arena, n, struct known_size);
-        b->sizes_fit = TSIM_NEW_ARRAY(b->arena, n * width, signed char);
+        b->sizes_fit = TSIM_NEW_ARRAY(b->arena, n * (size_t)b->n_starts, signed char);
     }
     split(b);
     int64_t *fastest = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);

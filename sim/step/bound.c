@@ -1,6 +1,7 @@
 #include "step/bound.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Each operator is rounded to the nearest tick, a picosecond. If operators take half a microsecond or more, their sum
  * is within this share. */
@@ -52,13 +53,20 @@ static void add_stage(struct chain *chain, bool is_chained, double work_s, doubl
 /* ---- passes alone ---- */
 
 struct chunk_passes {
+    struct tsim_parts parts;
     struct tsim_pass_cost forward, backward, weight; /* split: input and weight gradients */
 };
 
+/* Sums up a chunk's passes. *passes are those of the chunk before, or zeroed: most chunks are like that one. */
 static void sum_chunk(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs, bool splits, int32_t stage,
                       int32_t chunk, struct chunk_passes *passes) {
     struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
-    *passes = (struct chunk_passes){0};
+    int n_kinds = 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        n_kinds += parts.times[part] > 0;
+    if (n_kinds == 1 && memcmp(&passes->parts, &parts, sizeof parts) == 0)
+        return;
+    *passes = (struct chunk_passes){.parts = parts};
     int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
     tsim_pass_sum(costs, sc, TSIM_PASS_FORWARD, &parts, first, &passes->forward);
     if (sc->is_forward_only)
@@ -72,10 +80,10 @@ double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pas
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double m = tsim_schedule_chunk_microbatches(&shape);
     struct chain chain = {0};
+    struct chunk_passes passes = {.parts = {{0}}};
     for (int32_t s = 0; s < shape.stages; s++) {
         double work_s = 0, forward_s = 0, backward_s = 0;
         for (int32_t c = 0; c < shape.chunks; c++) {
-            struct chunk_passes passes;
             sum_chunk(sc, costs, is_split(&shape), s, c, &passes);
             work_s += m * (least_s(sc, &passes.forward) + least_s(sc, &passes.backward) + least_s(sc, &passes.weight));
             if (c == 0)
@@ -104,7 +112,7 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (size_t i = 0; times[part] > 0 && i < n_ways; i++) {
             int way = (int)(is_split(&shape) ? SPLIT[i] : WHOLE[i]);
-            bool may_keep = sc->training.recompute == TSIM_RECOMPUTE_LAYERS; /* how many do depends on the split */
+            bool may_keep = sc->training.recompute == TSIM_RECOMPUTE_LAYERS; /* the split decides how many layers do */
             const struct tsim_pass_cost *pass = &costs->parts[part].ways[may_keep ? tsim_kept_way(way) : way];
             played_s += times[part] * (pass->time_s - pass->host_excess_s);
             host_s += times[part] * pass->host_s;
@@ -116,20 +124,23 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
     return (is_chained ? micro_s / (1 - pow(1 - 1 / m, p)) : m * micro_s / p) * (1 - TICKS_FRAC);
 }
 
-struct tsim_stage_busy tsim_stage_busy(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs,
-                                       int32_t stage) {
+const struct tsim_stage_busy *tsim_stages_busy(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                               const struct tsim_pass_costs *costs) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double m = tsim_schedule_chunk_microbatches(&shape);
-    struct tsim_stage_busy busy = {0};
-    for (int32_t c = 0; c < shape.chunks; c++) {
-        struct chunk_passes p;
-        sum_chunk(sc, costs, is_split(&shape), stage, c, &p);
-        busy.matrix_s += m * (p.forward.matrix_busy_s + p.backward.matrix_busy_s + p.weight.matrix_busy_s);
-        busy.memory_s += m * (p.forward.memory_busy_s + p.backward.memory_busy_s + p.weight.memory_busy_s);
+    struct tsim_stage_busy *stages = TSIM_NEW_ARRAY(arena, (size_t)shape.stages, struct tsim_stage_busy);
+    struct chunk_passes p = {.parts = {{0}}};
+    for (int32_t s = 0; s < shape.stages; s++) {
+        struct tsim_stage_busy *busy = &stages[s];
+        for (int32_t c = 0; c < shape.chunks; c++) {
+            sum_chunk(sc, costs, is_split(&shape), s, c, &p);
+            busy->matrix_s += m * (p.forward.matrix_busy_s + p.backward.matrix_busy_s + p.weight.matrix_busy_s);
+            busy->memory_s += m * (p.forward.memory_busy_s + p.backward.memory_busy_s + p.weight.memory_busy_s);
+        }
+        busy->matrix_s *= 1 - TICKS_FRAC;
+        busy->memory_s *= 1 - TICKS_FRAC;
     }
-    busy.matrix_s *= 1 - TICKS_FRAC;
-    busy.memory_s *= 1 - TICKS_FRAC;
-    return busy;
+    return stages;
 }
 
 /* ---- and what a plan of the step knows beyond them ---- */

@@ -23,5 +23,5 @@ double tsim_any_split_bound_s(const struct tsim_scenario *scenario, const struct
 struct tsim_stage_busy {
     double matrix_s, memory_s;
 };
-struct tsim_stage_busy tsim_stage_busy(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs,
-                                       int32_t stage);
+const struct tsim_stage_busy *tsim_stages_busy(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                               const struct tsim_pass_costs *costs);

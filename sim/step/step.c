@@ -522,11 +522,13 @@ enum tsim_status tsim_step_beside_others(struct tsim_arena *arena, const struct 
 /* ---- bounds ---- */
 
 /* Every accelerator is switched on for the whole step and busy with its passes. */
-static double energy_bound_j(const struct tsim_scenario *sc, const struct tsim_machine *machine, double time_s) {
+static double energy_bound_j(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                             const struct tsim_machine *machine, double time_s) {
     double sum_j = 0, per_stage = (double)sc->n_accelerators / (double)sc->parallelism.pipeline;
+    const struct tsim_stage_busy *busy = tsim_stages_busy(arena, sc, machine->costs);
     for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
-        struct tsim_stage_busy busy = tsim_stage_busy(sc, machine->costs, s);
-        struct tsim_power_use use = {.time_s = time_s, .compute_busy_s = busy.matrix_s, .memory_busy_s = busy.memory_s};
+        struct tsim_power_use use = {
+            .time_s = time_s, .compute_busy_s = busy[s].matrix_s, .memory_busy_s = busy[s].memory_s};
         sum_j += per_stage *
                  (tsim_power_accelerator_j(machine->cluster, &use) + tsim_power_overhead_j(machine->cluster, &use));
     }
@@ -549,7 +551,7 @@ void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, c
         break;
     }
     result->simulated = true;
-    result->energy_j = energy_bound_j(sc, machine, result->terms.time_s);
+    result->energy_j = energy_bound_j(arena, sc, machine, result->terms.time_s);
     result->mean_power_w = result->energy_j / result->terms.time_s;
     fill_throughput(NULL, sc, result);
 }

@@ -3,6 +3,7 @@
  * tensor 4 U, all heads' scores 8 U, logits 32 U; sizes are in MiB. */
 #include "model/model.h"
 #include "partition/memory.h"
+#include "step/fit_changes.h"
 #include "support/check_main.h"
 #include "support/example.h"
 
@@ -461,11 +462,9 @@ START_TEST(alike) {
         e.layers_per_chunk[s] = LAYERS[s];
     for (int32_t s = 0; s < 8; s++)
         ck_assert_int_eq(tsim_stage_is_like_last(&e.scenario, s), ALIKE[s]);
-    e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 64, .every = 2};
+    e.model.encoder_layers = 12; /* stage 1 has both kinds */
     ck_assert(!tsim_stage_is_like_last(&e.scenario, 2));
-    e.model.experts.count = 0;
-    e.model.encoder_layers = 1;
-    ck_assert(!tsim_stage_is_like_last(&e.scenario, 2));
+    ck_assert(tsim_stage_is_like_last(&e.scenario, 3));
     e.model.encoder_layers = 0;
     e.scenario.parallelism.pipeline = 2;
     e.scenario.parallelism.virtual_pipeline = 4;
@@ -477,11 +476,38 @@ START_TEST(alike) {
         ck_assert_int_eq(tsim_chunk_is_like_last(&e.scenario, 0, c), FIRST[c]);
         ck_assert_int_eq(tsim_chunk_is_like_last(&e.scenario, 1, c), SECOND[c]);
     }
-    e.model.experts.count = 1;
+    e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 64, .every = 2};
     ck_assert(!tsim_chunk_is_like_last(&e.scenario, 1, 1));
     e.model.experts.count = 0;
     e.model.encoder_layers = 1;
     ck_assert(!tsim_chunk_is_like_last(&e.scenario, 1, 1));
+}
+END_TEST
+
+/* Every third layer has experts, and a stage has two layers: two stages with one of each kind have them in another order.
+ * The later one needs no more memory if all layers are recomputed, or none; with {layers: 1} another kind is kept. */
+START_TEST(alike_in_what_is_recomputed) {
+    static const enum tsim_recompute WAYS[] = {TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_FULL, TSIM_RECOMPUTE_LAYERS};
+    int n_alike[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        example_init(&e);
+        e.model.layers = 16;
+        e.model.experts = (struct tsim_experts){.count = 4, .active = 2, .ffn_hidden = 4096, .every = 3};
+        e.scenario.parallelism.pipeline = 8;
+        e.scenario.training.recompute = WAYS[i];
+        e.scenario.training.recompute_layers = 1;
+        example_finish(&e);
+        for (int32_t s = 2; s < 7; s++) {
+            bool is_alike = tsim_stage_is_like_last(&e.scenario, s);
+            n_alike[i] += is_alike;
+            if (is_alike)
+                ck_assert_double_le(tsim_memory_of_stage(&e.scenario, s).peak_bytes,
+                                    tsim_memory_of_stage(&e.scenario, s - 1).peak_bytes);
+        }
+    }
+    ck_assert_int_gt(n_alike[0], 0);
+    ck_assert_int_eq(n_alike[1], n_alike[0]);
+    ck_assert_int_eq(n_alike[2], 0);
 }
 END_TEST
 
@@ -553,6 +579,7 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, updated_on_the_host);
     tcase_add_test(tcase, precisions);
     tcase_add_test(tcase, alike);
+    tcase_add_test(tcase, alike_in_what_is_recomputed);
     tcase_add_test(tcase, update_in_place_of_activations);
     tcase_add_test(tcase, update_beside_offloaded_activations);
     suite_add_tcase(suite, tcase);

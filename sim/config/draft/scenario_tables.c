@@ -953,13 +953,18 @@ unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {
     return by_operator && tsim_has_plain_layers(scenario->model) ? TSIM_RECOMPUTE_OPERATORS : TSIM_RECOMPUTE_ATTENTION;
 }
 
+int64_t tsim_recomputed_layers(const struct tsim_scenario *scenario, int64_t n) {
+    const struct tsim_training_spec *t = &scenario->training;
+    return t->recompute == TSIM_RECOMPUTE_LAYERS && t->recompute_layers < n ? t->recompute_layers : n;
+}
+
 double tsim_recomputed_frac(const struct tsim_scenario *scenario) {
     const struct tsim_parallelism_spec *p = &scenario->parallelism;
-    int64_t most = scenario->training.recompute_layers, recomputed = 0, all = 0;
+    int64_t recomputed = 0, all = 0;
     if (scenario->training.recompute != TSIM_RECOMPUTE_LAYERS)
         return 1;
     for (int64_t i = 0; i < tsim_n_model_parts(p); i++) {
-        recomputed += p->layers_per_chunk[i] < most ? p->layers_per_chunk[i] : most;
+        recomputed += tsim_recomputed_layers(scenario, p->layers_per_chunk[i]);
         all += p->layers_per_chunk[i];
     }
     return (double)recomputed / (double)all;
