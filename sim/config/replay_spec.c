@@ -189,12 +189,20 @@ static enum tsim_status load(struct tsim_arena *arena, const char *file, const s
     return TSIM_OK;
 }
 
+/* Loads a document that was read with `status`. After a mistake in its text the others are reported too, if the document
+ * is there all the same. */
+static enum tsim_status load_read(struct tsim_arena *arena, const char *file, enum tsim_status status,
+                                  const struct tsim_value *root, const struct tsim_override *overrides,
+                                  size_t n_overrides, const struct tsim_replay_spec **spec, struct tsim_diags *diags) {
+    enum tsim_status loaded = root ? load(arena, file, root, overrides, n_overrides, spec, diags) : status;
+    return status == TSIM_OK ? loaded : status;
+}
+
 enum tsim_status tsim_replay_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
                                   size_t n_overrides, const struct tsim_replay_spec **spec, struct tsim_diags *diags) {
     const struct tsim_value *root = NULL;
     enum tsim_status status = tsim_document_read(arena, file, &root, diags);
-    enum tsim_status loaded = root ? load(arena, file, root, overrides, n_overrides, spec, diags) : status;
-    return status == TSIM_OK ? loaded : status;
+    return load_read(arena, file, status, root, overrides, n_overrides, spec, diags);
 }
 
 enum tsim_status tsim_replay_load_text(struct tsim_arena *arena, const char *file, const char *text,
@@ -202,8 +210,7 @@ enum tsim_status tsim_replay_load_text(struct tsim_arena *arena, const char *fil
                                        const struct tsim_replay_spec **spec, struct tsim_diags *diags) {
     const struct tsim_value *root = NULL;
     enum tsim_status status = tsim_document_parse(arena, file, text, strlen(text), &root, diags);
-    enum tsim_status loaded = root ? load(arena, file, root, overrides, n_overrides, spec, diags) : status;
-    return status == TSIM_OK ? loaded : status;
+    return load_read(arena, file, status, root, overrides, n_overrides, spec, diags);
 }
 
 bool tsim_replay_is(const char *file) {

@@ -193,7 +193,9 @@ bool tsim_is_any_of_family(const char *key, const struct tsim_value *value, cons
     if (has_word(text, OF_FILES, false) || tsim_is_housekeeping(key) || !tsim_may_change_run(dot ? dot + 1 : key) ||
         !find_pattern(key, value, classes, n_classes, &pattern, &length) || memchr(pattern, '=', length))
         return false;
-    memcpy(text, pattern, length = length < sizeof text ? length : sizeof text - 1);
+    if (length >= sizeof text)
+        length = sizeof text - 1;
+    memcpy(text, pattern, length);
     text[length] = '\0';
     dot = strrchr(text, '.');
     char *star = strchr(dot ? dot : text, '*');

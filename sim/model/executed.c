@@ -17,17 +17,16 @@ static double flops_of(const struct tsim_op_list *list) {
     return flops;
 }
 
-/* Returns the share of the layers of a part that is executed again if layers are. */
+/* Returns the share of the layers of a part that are executed again, if any are. */
 static double again_frac(const struct tsim_scenario *sc, enum tsim_part part) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
-    int64_t most = sc->training.recompute_layers, first = 0;
+    int64_t first = 0;
     double again = 0;
     if (sc->training.recompute != TSIM_RECOMPUTE_LAYERS)
         return 1;
-    for (int64_t i = 0; i < tsim_n_model_parts(p); first += p->layers_per_chunk[i++]) {
-        int64_t n = p->layers_per_chunk[i];
-        again += tsim_model_layers(sc->model, first, first + (most < n ? most : n)).times[part];
-    }
+    for (int64_t i = 0; i < tsim_n_model_parts(p); first += p->layers_per_chunk[i++])
+        again +=
+            tsim_model_layers(sc->model, first, first + tsim_recomputed_layers(sc, p->layers_per_chunk[i])).times[part];
     return again / tsim_model_parts(sc->model).times[part];
 }
 

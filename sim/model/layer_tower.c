@@ -6,8 +6,9 @@
  *
  * Squares of `merge` x `merge` patches become one token each: their mean, or all of their values side by side. The projector is
  * one to four products, with activation functions between (one of them may be gated), behind the tower's last norm. Its
- * results take the place of as many tokens of the sequence, a pass that reads and writes them. Where there are several projectors (DeepStack: Meng et al. 2024,
- * arXiv:2406.04334; Qwen3-VL) each takes the result of another layer of the tower and adds to a layer of the language model.
+ * results take the place of as many tokens of the sequence, a pass that reads and writes them. Where there are several
+ * projectors (DeepStack: Meng et al. 2024, arXiv:2406.04334; Qwen3-VL) each takes the result of another layer of the
+ * tower and adds to a layer of the language model.
  *
  * A frozen tower goes forward alone and keeps nothing: nothing before it needs a gradient. Beside adapters the
  * projector is frozen, too. */

@@ -103,9 +103,10 @@ static inline double gathered_bytes(const struct tsim_op_shape *z) {
 
 /* Adds the cast of an operand. A quantized layer reads the operand in 16 bits and writes it quantized, and once more
  * transposed for the weight gradient, except with scales of rows; operands of experts are cast one after another. If the
- * scale is the tensor's own, a pass before the cast reads the tensor for its largest value: in fp8 unless the kernel that wrote it has found that
- * (`is_scaled`); in NVFP4 always, because the largest value of what is transposed is found after a Hadamard transform
- * (Transformer Engine, hadamard_transform/). MXFP8 has only scales of blocks. The cast is recomputed with `part`. */
+ * scale is the tensor's own, a pass before the cast reads the tensor for its largest value: in fp8 unless the kernel
+ * that wrote it has found that (`is_scaled`); in NVFP4 always, because the largest value of what is transposed is found
+ * after a Hadamard transform (Transformer Engine, hadamard_transform/). MXFP8 has only scales of blocks. The cast is
+ * recomputed with `part`. */
 static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                              double elements, unsigned part, bool is_scaled) {
     enum tsim_precision precision = z->linear_precision;

@@ -137,7 +137,8 @@ static struct tsim_pass_item whole_item(const struct tsim_schedule_shape *z, int
 static struct tsim_schedule_shape run_of(const struct tsim_schedule_shape *z) {
     struct tsim_schedule_shape run = *z;
     if (z->run > 0)
-        run.microbatches = z->run, run.run = 0;
+        run.microbatches = z->run;
+    run.run = 0;
     return run;
 }
 

@@ -45,7 +45,7 @@ enum tsim_pass_kind {
 enum {
     TSIM_N_PASS_KINDS = TSIM_PASS_WEIGHT_GRADIENT + 1,
     TSIM_N_PASS_WAYS = 2 * TSIM_N_PASS_KINDS,
-    TSIM_N_LAYER_WAYS = TSIM_N_PASS_WAYS + 4
+    TSIM_N_LAYER_WAYS = TSIM_N_PASS_WAYS + 4 /* the last four are those of tsim_kept_way */
 };
 
 /* DualPipe runs a forward and a backward pass as one: it waits for both inputs first, and both results leave at the

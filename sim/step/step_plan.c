@@ -497,9 +497,7 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     chunk->has_embedding = tsim_chunk_has_embedding(sc, stage, index);
     chunk->has_head = tsim_chunk_has_head(sc, stage, index);
     chunk->n_layers = (int32_t)tsim_chunk_layers(sc, stage, index);
-    chunk->n_again = chunk->n_layers;
-    if (sc->training.recompute == TSIM_RECOMPUTE_LAYERS && sc->training.recompute_layers < chunk->n_layers)
-        chunk->n_again = (int32_t)sc->training.recompute_layers;
+    chunk->n_again = (int32_t)tsim_recomputed_layers(sc, chunk->n_layers);
     chunk->first_layer = tsim_chunk_first_layer(sc, stage, index);
     chunk->parts = tsim_chunk_parts(sc, stage, index);
     chunk->parameters = tsim_chunk_parameters(sc, stage, index);

@@ -46,7 +46,7 @@ struct tsim_layer_collectives {
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
     int32_t alike;             /* its kind of chunk, an index of stage_plan->alike */
-    int32_t n_layers, n_again; /* n_again: the first so many are executed again, if any are */
+    int32_t n_layers, n_again; /* n_again: the first so many are recomputed, if any are */
     struct tsim_parts parts;   /* the parts that a pass goes through */
     int64_t first_layer;       /* its number in the model */
     /* Trained parameters of a tensor rank; expert_parameters is part of parameters. */

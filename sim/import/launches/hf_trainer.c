@@ -222,7 +222,8 @@ static int64_t stage_of_name(struct reading *g, const struct tsim_setting *s) {
 static void put_sharding(struct reading *g) {
     const struct tsim_setting *deepspeed = find(g->r, "deepspeed"), *fsdp = find(g->r, "fsdp"),
                               *strategy = find(g->r, "fsdp_config.fsdp_sharding_strategy"),
-                              *stage = find(g->r, TSIM_DEEPSPEED_PREFIX "zero_optimization.stage"), *from = stage;
+                              *stage = find(g->r, TSIM_DEEPSPEED_PREFIX "zero_optimization.stage"),
+                              *from = stage ? stage : deepspeed;
     const bool is_there = !stage && deepspeed && tsim_deepspeed_add_file(g->r, deepspeed);
     static const char *const VERSIONS[] = {"fsdp_version", "fsdp_config.fsdp_version", NULL},
                              *const RELEASES[] = {"fsdp_config.fsdp_reshard_after_forward",
@@ -241,7 +242,6 @@ static void put_sharding(struct reading *g) {
         is_full = !is_second, fsdp = version;
     if (fsdp && releases && tsim_recipe_is(g->r, releases->key, "false"))
         is_second = true, is_full = false;
-    from = from ? from : deepspeed;
     if (g->defaults->software)
         tsim_recipe_put(g->r, "software.extends", NULL, g->r->program, "%s", g->defaults->software);
     else

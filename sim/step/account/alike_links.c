@@ -1,7 +1,6 @@
 #include "step/account/alike_links.h"
 
-#include "base/arena.h"
-#include "base/hash.h"
+#include "base/alike.h"
 #include "base/random.h"
 
 #include <string.h>

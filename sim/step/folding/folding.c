@@ -1,6 +1,6 @@
 #include "step/folding/folding.h"
 
-#include "base/hash.h"
+#include "base/alike.h"
 #include "base/random.h"
 #include "network/pattern.h"
 #include "step/step_plan.h"
