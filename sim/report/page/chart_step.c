@@ -176,16 +176,13 @@ static void draw_axes(double stages, double height, double left, double width, d
 /* Draws the operators of those passes of which they were recorded, on their stage, for a closer look. The group tells
  * the page the extent of the first of these passes. They are not drawn if the picture ends before them. */
 static void draw_kernels(const struct tsim_json *kernels, double until_us, const struct tsim_svg *svg) {
-    const struct tsim_json *operators = tsim_json_find(kernels, "operators"), *first = tsim_json_at(operators, 0);
-    double stage = chart_number(kernels, "stage"), end_us = 0;
+    const struct tsim_json *operators = tsim_json_find(kernels, "operators");
+    double stage = chart_number(kernels, "stage"), from_us = 1e6 * chart_number(kernels, "begin_s");
     size_t n = tsim_json_count(operators);
     char text[160];
-    if (n == 0 || 1e6 * chart_number(first, "begin_s") >= until_us)
+    if (n == 0 || from_us >= until_us)
         return;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(tsim_json_text_of(tsim_json_at(operators, i), "pass"), tsim_json_text_of(first, "pass")) == 0)
-            end_us = fmax(end_us, 1e6 * chart_number(tsim_json_at(operators, i), "end_s"));
-    snprintf(text, sizeof text, "data-from=\"%.9g\" data-to=\"%.9g\"", 1e6 * chart_number(first, "begin_s"), end_us);
+    snprintf(text, sizeof text, "data-from=\"%.9g\" data-to=\"%.9g\"", from_us, 1e6 * chart_number(kernels, "end_s"));
     tsim_svg_group(svg, "kernels", text);
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *op = tsim_json_at(operators, i);

@@ -25,7 +25,8 @@ struct tsim_page_extent {
     const struct tsim_logged *logged; /* NULL: the run is in no database */
     int32_t most_slices;              /* of the timeline; 0: it has none */
     bool ignore_memory;
-    bool of_first_passes; /* the timeline has only what the run's page shows first, which is passes */
+    /* The timeline has only what the run's page shows first, which is passes, and one layer stands for all kernels. */
+    bool of_first_passes;
     /* True leaves out what takes longer than the rest: kernels, since a run without a listener ends sooner; operators
      * and links, of which much is computed and drawn; advice and sensitivities, which run it again and again. */
     bool lacks_kernels, lacks_tables, lacks_advice;

@@ -61,7 +61,8 @@ void tsim_page_kernels_take(struct tsim_page_kernels *k, const struct tsim_step_
                                              .sent_bytes = fmax(task->scale_up_bytes, task->nic_bytes)};
 }
 
-void tsim_page_kernels_json(const struct tsim_page_kernels *k, int32_t stage, struct tsim_json *run) {
+void tsim_page_kernels_json(const struct tsim_page_kernels *k, int32_t stage, bool of_layer_alone,
+                            struct tsim_json *run) {
     static const char *const PASSES[TSIM_N_PASS_KINDS] = {"forward", "backward", "input gradient", "weight gradient"},
                              *const AXES[TSIM_N_AXES] = {"tensor", "context", "expert", "exchange"};
     const struct tsim_page_stage *kept = &k->stages[stage];
@@ -71,22 +72,30 @@ void tsim_page_kernels_json(const struct tsim_page_kernels *k, int32_t stage, st
     tsim_json_integer(kernels, "stage", stage);
     tsim_json_integer(kernels, "microbatch", k->microbatch);
     tsim_json_integer(kernels, "layer", kept->layer);
+    tsim_json_number(kernels, "begin_s", kept->items[0].begin_s);
+    double end_s = 0;
     struct tsim_json *operators = tsim_json_array(kernels, "operators");
     for (size_t i = 0; i < kept->n; i++) {
         const struct kept *item = &kept->items[i];
+        bool in_layer = is_of_layer(&item->op) && item->op.layer == kept->layer;
+        if (item->pass == kept->items[0].pass)
+            end_s = fmax(end_s, item->end_s);
+        if (of_layer_alone && !in_layer)
+            continue;
         struct tsim_json *row = tsim_json_object(operators, NULL);
         tsim_json_text(row, "operator", item->op.name);
         tsim_json_text(row, "phase", item->op.phase);
         tsim_json_text(row, "pass", PASSES[item->pass]);
         tsim_json_text(row, "stream", item->op.is_collective ? AXES[item->op.axis] : "compute");
         tsim_json_text(row, "bound", tsim_bound_name(item->op.bound));
-        tsim_json_bool(row, "in_layer", is_of_layer(&item->op) && item->op.layer == kept->layer);
+        tsim_json_bool(row, "in_layer", in_layer);
         tsim_json_number(row, "begin_s", item->begin_s);
         tsim_json_number(row, "end_s", item->end_s);
         tsim_json_number(row, "flops", item->flops);
         tsim_json_number(row, "hbm_bytes", item->op.hbm_bytes);
         tsim_json_number(row, "sent_bytes", item->sent_bytes);
     }
+    tsim_json_number(kernels, "end_s", end_s);
 }
 
 void tsim_page_kernels_release(struct tsim_page_kernels *k) {

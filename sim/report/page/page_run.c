@@ -92,10 +92,10 @@ static void add_roof(struct tsim_json *run, const struct tsim_scenario *sc) {
     tsim_json_number(roof, "bytes_per_s", accelerator->memory_bytes_per_s);
 }
 
-static void add_kernels(struct tsim_json *run, struct tsim_page_kernels *kernels, const struct tsim_result *result) {
+static void add_kernels(struct tsim_json *run, struct recorder *recorder, const struct tsim_result *result) {
     if (result->step.simulated)
-        tsim_page_kernels_json(kernels, tsim_critical_rank(result)->stage, run);
-    tsim_page_kernels_release(kernels);
+        tsim_page_kernels_json(&recorder->kernels, tsim_critical_rank(result)->stage, recorder->of_first_passes, run);
+    tsim_page_kernels_release(&recorder->kernels);
 }
 
 static void add_estimates(struct tsim_json *run, const struct tsim_scenario *sc) {
@@ -171,7 +171,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     tsim_json_integer(run, "n_kept_slices", recorder.n < recorder.most ? recorder.n : recorder.most);
     tsim_json_integer(run, "n_first_passes", recorder.first_passes);
     tsim_json_take(run, "slices", slices);
-    add_kernels(run, &recorder.kernels, &prediction->result);
+    add_kernels(run, &recorder, &prediction->result);
     tsim_json_parsed(run, "scenario", tsim_scenario_json(arena, scenario));
     return TSIM_OK;
 }
