@@ -99,7 +99,7 @@ static void renew(void) {
     set_up();
 }
 
-START_TEST(shipped) {
+TSIM_TEST(shipped) {
     glob_t files = {0};
     int n_lines = 0;
     ck_assert_int_eq(glob("scenarios/*.yaml", 0, NULL, &files), 0);
@@ -118,9 +118,8 @@ START_TEST(shipped) {
     ck_assert_int_gt(n_lines * (int)every, 500);
     renew();
 }
-END_TEST
 
-START_TEST(random_ones) {
+TSIM_TEST(random_ones) {
     struct random_source random = random_start(SEED);
     long n_cases = random_cases(12);
     int n_lines = 0;
@@ -139,7 +138,6 @@ START_TEST(random_ones) {
     ck_assert_int_gt(n_lines, 0);
     renew();
 }
-END_TEST
 
 /* Counts the changes that make it fit on accelerators of so much memory; each is set, and its memory compared. */
 static int check_fits(const struct tsim_scenario_source *source, const char *memory) {
@@ -166,7 +164,7 @@ static int check_fits(const struct tsim_scenario_source *source, const char *mem
 }
 
 /* Every fourth shipped scenario is asked for what would make it fit; with TSIM_CASES all are. */
-START_TEST(what_fits) {
+TSIM_TEST(what_fits) {
     const size_t every = getenv("TSIM_CASES") ? 1 : 4;
     static const char *const MEMORIES[] = {"12 GB", "24 GB", "40 GB"};
     glob_t files = {0};
@@ -184,6 +182,5 @@ START_TEST(what_fits) {
     ck_assert_int_gt(n_changes, 200 / (int)every);
     renew();
 }
-END_TEST
 
-TSIM_CASE_MAIN("advice_kept", NO_LIMIT_S, set_up, tear_down, shipped, random_ones, what_fits)
+TSIM_MAIN(NO_LIMIT_S, set_up, tear_down)

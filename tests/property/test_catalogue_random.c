@@ -226,7 +226,7 @@ static bool all_tried(const struct counts *counts) {
     return counts->n_scaled > 0 && counts->n_exchanged > 0 && counts->n_compared > 0;
 }
 
-START_TEST(laws_of_a_run) {
+TSIM_TEST(laws_of_a_run) {
     const long n_cases = random_cases(30);
     source = random_start(20261122u);
     struct counts counts = {0};
@@ -241,6 +241,5 @@ START_TEST(laws_of_a_run) {
     ck_assert_int_ge(counts.n_run, n_cases);
     ck_assert_msg(all_tried(&counts), "a law was never tried");
 }
-END_TEST
 
-TSIM_CASE_MAIN("random scenarios", 3600, NULL, NULL, laws_of_a_run)
+TSIM_MAIN(3600, NULL, NULL)

@@ -95,7 +95,7 @@ static const char *bytes(const struct tsim_decision *decision) {
     return text;
 }
 
-START_TEST(laws_hold) {
+TSIM_TEST(laws_hold) {
     struct random_source random = random_start(SEED);
     for (int i = 0; i < random_cases(N_GOALS * CASES_A_GOAL) / CASES_A_GOAL; i++) {
         struct goal goal = random_goal(&random), later = goal, richer = goal;
@@ -114,7 +114,6 @@ START_TEST(laws_hold) {
         tsim_arena_reset(&arena);
     }
 }
-END_TEST
 
 /* ---- the catalogue ---- */
 
@@ -166,7 +165,7 @@ static size_t n_left_out(const struct tsim_decision *decision) {
 
 /* The choice is the one among the plans of all machines, each of them simulated: no machine that is left out for its
  * peak would win, and no plan that a bound excludes. */
-START_TEST(the_search_finds_what_simulating_every_plan_finds) {
+TSIM_TEST(the_search_finds_what_simulating_every_plan_finds) {
     if (!getenv("TSIM_CASES"))
         return;
     struct random_source random = random_start(SEED);
@@ -198,7 +197,5 @@ START_TEST(the_search_finds_what_simulating_every_plan_finds) {
     ck_assert_uint_gt(left_out, 0);
     ck_assert_int_gt(n_pruned, 0);
 }
-END_TEST
 
-TSIM_CASE_MAIN("decision_random", NO_LIMIT_S, set_up, tear_down, laws_hold,
-               the_search_finds_what_simulating_every_plan_finds)
+TSIM_MAIN(NO_LIMIT_S, set_up, tear_down)

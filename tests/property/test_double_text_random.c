@@ -37,7 +37,7 @@ static void check(double value, uint64_t seed) {
 }
 
 /* Doubles of all bits read back: every exponent, subnormal ones, both signs. */
-START_TEST(any_bits) {
+TSIM_TEST(any_bits) {
     uint64_t state = 42;
     for (int i = 0; i < N_CASES; i++) {
         uint64_t seed = state, bits = next(&state);
@@ -46,10 +46,9 @@ START_TEST(any_bits) {
         check(value, seed);
     }
 }
-END_TEST
 
 /* Decimals of few digits, which have a short text, and their neighbours, which have not. */
-START_TEST(short_decimals_and_their_neighbours) {
+TSIM_TEST(short_decimals_and_their_neighbours) {
     uint64_t state = 7;
     for (int i = 0; i < N_CASES / 4; i++) {
         uint64_t seed = state, bits = next(&state);
@@ -62,9 +61,8 @@ START_TEST(short_decimals_and_their_neighbours) {
         check(nextafter(value, 0), seed);
     }
 }
-END_TEST
 
-START_TEST(the_edges) {
+TSIM_TEST(the_edges) {
     static const double EDGES[] = {5e-324,
                                    1e-323,
                                    2.2250738585072014e-308,
@@ -81,7 +79,5 @@ START_TEST(the_edges) {
         check(-EDGES[i], 0);
     }
 }
-END_TEST
 
-TSIM_CASE_MAIN("double_text_random", CHECKS_LIMIT_S, NULL, NULL, any_bits, short_decimals_and_their_neighbours,
-               the_edges)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -416,7 +416,7 @@ static bool is_same_to_the_tick(const struct system *a, const struct system *b) 
     return true;
 }
 
-START_TEST(random_systems) {
+TSIM_TEST(random_systems) {
     int n_different = 0;
     printf("seed %llu\n", (unsigned long long)SEED);
     for (uint64_t seed = SEED; seed < SEED + N_SYSTEMS; seed++) {
@@ -438,10 +438,9 @@ START_TEST(random_systems) {
     }
     ck_assert_int_le(n_different, MAX_DIFFERENT);
 }
-END_TEST
 
 /* No second implementation and no renumbering here: a tick more or less at 1e15 units/s is minutes at 1 unit/s. */
-START_TEST(wide_systems_obey_the_laws) {
+TSIM_TEST(wide_systems_obey_the_laws) {
     for (uint64_t seed = SEED; seed < SEED + N_SYSTEMS; seed++) {
         static struct system system;
         make_system(&system, seed);
@@ -451,6 +450,5 @@ START_TEST(wide_systems_obey_the_laws) {
         check_flows(&system, seed);
     }
 }
-END_TEST
 
-TSIM_CASE_MAIN("engine, random systems", CHECKS_LIMIT_S, NULL, NULL, random_systems, wide_systems_obey_the_laws)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -225,7 +225,7 @@ static enum outcome play_somewhere(const char *path, const char *value, size_t *
     return best;
 }
 
-START_TEST(every_value_alone) {
+TSIM_TEST(every_value_alone) {
     struct tsim_arena arena;
     struct outcomes outcomes = {{0}};
     size_t n_keys, n_untaken = 0;
@@ -249,14 +249,13 @@ START_TEST(every_value_alone) {
     tsim_arena_release(&arena);
     ck_assert_uint_eq(n_untaken, 0);
 }
-END_TEST
 
 /* ---- several at once ---- */
 
 static struct random_source source;
 static long n_cases = 24;
 
-START_TEST(several_at_once) {
+TSIM_TEST(several_at_once) {
     struct tsim_arena arena;
     struct outcomes outcomes = {{0}};
     size_t n_keys;
@@ -285,19 +284,8 @@ START_TEST(several_at_once) {
     tsim_arena_release(&arena);
     ck_assert_msg(outcomes.n[RAN] > n_cases / 10, "hardly any was legal");
 }
-END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("ends of ranges");
-    TCase *tests = tcase_create("ends");
-    tcase_set_timeout(tests, 3600);
-    tcase_add_test(tests, every_value_alone);
-    tcase_add_test(tests, several_at_once);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-int main(void) {
+static void set_up(void) {
     n_cases = random_cases(n_cases);
     tries_all_values = getenv("TSIM_CASES");
     advice_every = tries_all_values ? 1 : advice_every;
@@ -305,9 +293,6 @@ int main(void) {
     fflush(stdout);
     atexit(tell);
     signal(SIGALRM, hang);
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
+
+TSIM_MAIN(3600, set_up, NULL)

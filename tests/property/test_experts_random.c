@@ -115,7 +115,7 @@ static void check_parts(struct random_source *random, struct example *e) {
     training->recompute = TSIM_RECOMPUTE_NONE;
 }
 
-START_TEST(random_mixtures) {
+TSIM_TEST(random_mixtures) {
     struct random_source random = random_start(SEED);
     for (int i = 0; i < N_CASES; i++) {
         struct example e;
@@ -126,6 +126,5 @@ START_TEST(random_mixtures) {
         check_parts(&random, &e);
     }
 }
-END_TEST
 
-TSIM_CASE_MAIN("experts, random mixtures", CHECKS_LIMIT_S, NULL, NULL, random_mixtures)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

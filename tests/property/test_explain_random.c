@@ -78,7 +78,7 @@ static void check_trees(const struct tsim_explanation *explanation) {
     }
 }
 
-START_TEST(random_plans) {
+TSIM_TEST(random_plans) {
     struct random_source random = random_start(SEED);
     for (int i = 0; i < N_CASES; i++) {
         struct example e;
@@ -108,6 +108,5 @@ START_TEST(random_plans) {
         tsim_arena_release(&arena);
     }
 }
-END_TEST
 
-TSIM_CASE_MAIN("explain_random", 60, NULL, NULL, random_plans)
+TSIM_MAIN(60, NULL, NULL)

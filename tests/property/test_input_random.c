@@ -104,7 +104,7 @@ static void check_case(struct tsim_arena *arena, struct random_source *random, i
                   number, ample.step.time_s, alone.step.time_s);
 }
 
-START_TEST(random_inputs) {
+TSIM_TEST(random_inputs) {
     struct random_source random = random_start(SEED);
     for (int i = 0; i < random_cases(120); i++) {
         struct tsim_arena arena;
@@ -113,6 +113,5 @@ START_TEST(random_inputs) {
         tsim_arena_release(&arena);
     }
 }
-END_TEST
 
-TSIM_CASE_MAIN("random inputs", 60, NULL, NULL, random_inputs)
+TSIM_MAIN(60, NULL, NULL)

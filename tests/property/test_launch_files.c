@@ -67,7 +67,7 @@ static void check_step(const struct tsim_scenario *scenario, const char *format,
     ck_assert_double_eq(first.step.terms.time_s, second.step.terms.time_s);
 }
 
-START_TEST(shipped) {
+TSIM_TEST(shipped) {
     static const char *const FORMATS[] = {"megatron", "nemo", "torchtitan", "deepspeed"};
     int n_files[4] = {0}, n_all = 0;
     glob_t files = {0};
@@ -94,10 +94,9 @@ START_TEST(shipped) {
         ck_assert_int_gt(n_files[f] * (int)every, 20);
     renew();
 }
-END_TEST
 
 /* Comments do not launch anything: what options can say stands in them. */
-START_TEST(options_say_the_plan) {
+TSIM_TEST(options_say_the_plan) {
     static const struct {
         const char *id, *format, *options[8];
     } CASES[] = {
@@ -131,10 +130,9 @@ START_TEST(options_say_the_plan) {
         ck_assert_ptr_null(strstr(text, "--set training.global_batch_size"));
     }
 }
-END_TEST
 
 /* Models with Mamba-2 layers, which another program of Megatron-LM's starts. */
-START_TEST(hybrids) {
+TSIM_TEST(hybrids) {
     static const struct {
         const char *model, *options[6];
     } CASES[] = {
@@ -161,10 +159,9 @@ START_TEST(hybrids) {
         check_step(scenario, "megatron", text);
     }
 }
-END_TEST
 
 /* An option that is changed by hand counts. */
-START_TEST(options_are_read) {
+TSIM_TEST(options_are_read) {
     const struct tsim_override nodes = {"cluster.nodes", "16"};
     const char *text = exported(load_shipped("dgxc-70b-h100-64-021", NULL, 0), "megatron");
     char *changed = tsim_arena_strdup(&arena, text);
@@ -174,6 +171,5 @@ START_TEST(options_are_read) {
     text = exported(load_shipped("dgxc-70b-h100-64-021", &nodes, 1), "megatron");
     ck_assert_ptr_nonnull(strstr(text, "--nnodes 16 "));
 }
-END_TEST
 
-TSIM_CASE_MAIN("launch_files", 600, set_up, tear_down, shipped, options_say_the_plan, hybrids, options_are_read)
+TSIM_MAIN(600, set_up, tear_down)

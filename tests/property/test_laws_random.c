@@ -331,7 +331,7 @@ static bool is_each_tried(const long n_tried[static N_LAWS]) {
     return true;
 }
 
-START_TEST(laws_between_runs) {
+TSIM_TEST(laws_between_runs) {
     const long n_cases = random_cases(20);
     source = random_start(20261123u);
     long n_run = 0, n_drawn = 0, n_tried[N_LAWS] = {0};
@@ -357,6 +357,5 @@ START_TEST(laws_between_runs) {
     for (size_t i = 0; i < N_LAWS; i++)
         ck_assert_msg(n_tried[i] > 0, "%s was never tried", LAWS[i].name);
 }
-END_TEST
 
-TSIM_CASE_MAIN("random changes of random scenarios", 3600, NULL, NULL, laws_between_runs)
+TSIM_MAIN(3600, NULL, NULL)

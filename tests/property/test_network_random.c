@@ -235,7 +235,7 @@ static void check(struct outcomes *outcomes) {
                   drawn());
 }
 
-START_TEST(random_networks) {
+TSIM_TEST(random_networks) {
     const int n_cases = (int)random_cases(N_CASES);
     struct outcomes outcomes = {0};
     source = random_start(SEED);
@@ -258,7 +258,6 @@ START_TEST(random_networks) {
     ck_assert_int_eq(outcomes.n_refused, 0); /* all topologies act on all traffic */
     ck_assert_double_le(outcomes.sum_of_differences, 0.003 * outcomes.n_compared);
 }
-END_TEST
 
 /* Draws a torus of 8 to 64 ranks, which closes to rings or not, and returns how many there are. */
 static int draw_torus(FILE *out) {
@@ -315,7 +314,7 @@ static int32_t n_simulated(const struct tsim_scenario *scenario) {
     return plan->folding == TSIM_FOLD_STAGES ? (int32_t)scenario->parallelism.data : plan->n_replicas;
 }
 
-START_TEST(folded_replicas) {
+TSIM_TEST(folded_replicas) {
     const int n_cases = (int)random_cases(N_CASES);
     int n_valid = 0, n_folded = 0, n_of_kinds = 0;
     source = random_start(SEED);
@@ -347,6 +346,5 @@ START_TEST(folded_replicas) {
     ck_assert_int_gt(n_folded, n_valid / 4);
     ck_assert_int_gt(n_of_kinds, n_valid / 40);
 }
-END_TEST
 
-TSIM_CASE_MAIN("network, random clusters and plans", 120, NULL, NULL, random_networks, folded_replicas)
+TSIM_MAIN(120, NULL, NULL)

@@ -288,15 +288,13 @@ static void expect_the_same(void (*random_of)(struct random_source *, struct exa
     tsim_arena_release(&arena);
 }
 
-START_TEST(random_plans) {
+TSIM_TEST(random_plans) {
     expect_the_same(random_long_plan, random_cases(10));
 }
-END_TEST
 
-START_TEST(random_plans_of_many_chunks) {
+TSIM_TEST(random_plans_of_many_chunks) {
     expect_the_same(random_deep_plan, random_cases(10) / 2);
 }
-END_TEST
 
 /* 16 stages on two nodes, messages between which take their time. */
 static int64_t simulated_events(struct tsim_arena *arena, int64_t chunks, int64_t microbatches) {
@@ -317,7 +315,7 @@ static int64_t simulated_events(struct tsim_arena *arena, int64_t chunks, int64_
     return simulation.events - simulation.repeated_events;
 }
 
-START_TEST(a_thousand_microbatches) {
+TSIM_TEST(a_thousand_microbatches) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     for (int64_t chunks = 1; chunks <= 4; chunks *= getenv("TSIM_CASES") ? 2 : 4) {
@@ -328,7 +326,5 @@ START_TEST(a_thousand_microbatches) {
     }
     tsim_arena_release(&arena);
 }
-END_TEST
 
-TSIM_CASE_MAIN("periods, random plans", NO_LIMIT_S, NULL, NULL, random_plans, random_plans_of_many_chunks,
-               a_thousand_microbatches)
+TSIM_MAIN(NO_LIMIT_S, NULL, NULL)

@@ -41,7 +41,7 @@ static void check_bound(struct tsim_arena *arena, const struct example *e, int n
     tsim_diags_release(&diags);
 }
 
-START_TEST(nothing_beats_its_bound) {
+TSIM_TEST(nothing_beats_its_bound) {
     struct random_source random = random_start(SEED);
     struct tsim_arena arena;
     tsim_arena_init(&arena);
@@ -59,7 +59,6 @@ START_TEST(nothing_beats_its_bound) {
     }
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* A job on 8 or 16 accelerators; memory so small that some plans do not fit. */
 static void random_job(struct random_source *random, struct example *e) {
@@ -248,7 +247,7 @@ static void check_space(struct tsim_arena *arena, struct random_source *random, 
         n_refined += tsim_plan_is_fine(all.best[i].candidate, &all.best[i].choice);
 }
 
-START_TEST(search_finds_what_all_simulations_find) {
+TSIM_TEST(search_finds_what_all_simulations_find) {
     const long n_spaces = random_cases(N_PLANS) / 10;
     struct random_source random = random_start(SEED);
     struct tsim_arena arena;
@@ -264,7 +263,6 @@ START_TEST(search_finds_what_all_simulations_find) {
     ck_assert(n_refined > 0 && n_pruned > 0 && n_simulated > 0 && n_unbounded > n_spaces / 2 && n_missed > 0);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 static double step_of(struct tsim_arena *arena, const struct tsim_scenario *planned, enum tsim_detail detail) {
     const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
@@ -279,7 +277,7 @@ static double step_of(struct tsim_arena *arena, const struct tsim_scenario *plan
 }
 
 /* The plans that are found have the steps of their operators, to the last digit; some are others pass by pass. */
-START_TEST(plans_are_played_by_operators) {
+TSIM_TEST(plans_are_played_by_operators) {
     static const int64_t TENSOR[] = {4}, PIPELINE[] = {2};
     const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {
         [TSIM_PLAN_TENSOR] = {TENSOR, 1}, [TSIM_PLAN_PIPELINE] = {PIPELINE, 1}};
@@ -313,11 +311,10 @@ START_TEST(plans_are_played_by_operators) {
     ck_assert_int_gt(n_apart, 0);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* Seventy-two candidates, more than the search remembers the costs of at a time: each has the best plan, and
  * its figures, that it has alone. Every sixth is asked for alone; with TSIM_CASES each. */
-START_TEST(many_candidates_are_each_their_own) {
+TSIM_TEST(many_candidates_are_each_their_own) {
     enum { N = 72 };
     static const int64_t ONE[] = {1}, TWO[] = {1, 2};
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
@@ -359,7 +356,5 @@ START_TEST(many_candidates_are_each_their_own) {
     }
     tsim_arena_release(&arena);
 }
-END_TEST
 
-TSIM_CASE_MAIN("plan_random", NO_LIMIT_S, NULL, NULL, nothing_beats_its_bound, search_finds_what_all_simulations_find,
-               plans_are_played_by_operators, many_candidates_are_each_their_own)
+TSIM_MAIN(NO_LIMIT_S, NULL, NULL)

@@ -199,19 +199,9 @@ static void check_space(const struct small_space *small) {
     tsim_arena_release(&arena);
 }
 
-START_TEST(caches_change_nothing) {
+TSIM_TEST_LOOP(caches_change_nothing, 0, N_SPACES) {
     if (!SPACES[_i].is_long || getenv("TSIM_CASES"))
         check_space(&SPACES[_i]);
 }
-END_TEST
 
-static Suite *plan_uncached_suite(void) {
-    Suite *suite = suite_create("plan_uncached");
-    TCase *tests = tcase_create("plan_uncached");
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, caches_change_nothing, 0, N_SPACES);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(plan_uncached_suite)
+TSIM_MAIN(60, NULL, NULL)

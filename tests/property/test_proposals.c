@@ -70,7 +70,7 @@ static bool check_settings(const struct tsim_scenario_source *source, const stru
     return is_taken;
 }
 
-START_TEST(settings) {
+TSIM_TEST(settings) {
     struct tsim_arena own;
     size_t n_keys;
     long n_cases = random_cases(70), n_taken = 0, n_refused = 0;
@@ -103,7 +103,6 @@ START_TEST(settings) {
     ck_assert(n_taken > 2 * n_cases && n_refused > 2 * n_cases);
     renew();
 }
-END_TEST
 
 /* ---- plans ---- */
 
@@ -184,7 +183,7 @@ static long check_plans(const struct tsim_scenario_source *source, const struct 
     return n_taken;
 }
 
-START_TEST(plans) {
+TSIM_TEST(plans) {
     long n_cases = random_cases(70), n_taken = 0, n_refused = 0;
     drawn = random_start(SEED);
     for (long i = 0; i < n_cases; i++) {
@@ -201,6 +200,5 @@ START_TEST(plans) {
     ck_assert(n_taken > 2 * n_cases && n_refused > 2 * n_cases);
     renew();
 }
-END_TEST
 
-TSIM_CASE_MAIN("proposals", NO_LIMIT_S, set_up, tear_down, settings, plans)
+TSIM_MAIN(NO_LIMIT_S, set_up, tear_down)

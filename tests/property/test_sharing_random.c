@@ -232,7 +232,7 @@ static void check_afresh(struct twin *twin, const struct dense *dense, uint64_t 
                     (unsigned long long)seed, rate[a], scaled[a] / other.work);
 }
 
-START_TEST(random_systems_have_the_naive_rates) {
+TSIM_TEST(random_systems_have_the_naive_rates) {
     printf("seed %llu\n", (unsigned long long)SEED);
     for (uint64_t seed = SEED; seed < SEED + 3000; seed++) {
         struct twin twin;
@@ -251,11 +251,10 @@ START_TEST(random_systems_have_the_naive_rates) {
         tsim_sharing_release(&twin.sharing);
     }
 }
-END_TEST
 
 /* If a small rest of a large capacity is shared, doubles do not say what it is; but whatever it is taken for, what
  * flows must fit, and everybody must have a reason not to be faster. */
-START_TEST(wide_systems_have_the_property) {
+TSIM_TEST(wide_systems_have_the_property) {
     for (uint64_t seed = SEED; seed < SEED + 1000; seed++) {
         struct twin twin;
         struct dense dense;
@@ -268,7 +267,5 @@ START_TEST(wide_systems_have_the_property) {
         tsim_sharing_release(&twin.sharing);
     }
 }
-END_TEST
 
-TSIM_CASE_MAIN("sharing, random systems", CHECKS_LIMIT_S, NULL, NULL, random_systems_have_the_naive_rates,
-               wide_systems_have_the_property)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

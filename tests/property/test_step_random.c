@@ -144,7 +144,7 @@ static double most_from_messages(const struct tsim_scenario *sc) {
     return p->expert <= 1 ? 0.05 : meets_table ? 0.1 : 0.08;
 }
 
-START_TEST(random_plans) {
+TSIM_TEST(random_plans) {
     const int n_cases = (int)random_cases(N_CASES);
     struct random_source random = random_start(SEED);
     struct tsim_arena arena;
@@ -193,7 +193,6 @@ START_TEST(random_plans) {
     ck_assert_double_le(sum_of_differences / n_cases, 0.0025);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* ---- parts that nothing disturbs ---- */
 
@@ -235,7 +234,7 @@ static void check_same(const struct tsim_step_simulation *a, const struct tsim_s
 
 /* A part of a pass that nothing disturbs is one task, with what runs beside its kernels, unless somebody listens to its
  * operators: both take the same to the tick, with any host, slow kernels, folded or not. */
-START_TEST(joined_parts) {
+TSIM_TEST(joined_parts) {
     static const double HOST_S[] = {0, 1e-6, 5e-6, 1e-4};
     const int n_cases = (int)random_cases(N_CASES);
     struct random_source random = random_start(SEED + 1);
@@ -272,7 +271,6 @@ START_TEST(joined_parts) {
     ck_assert_int_gt(n_joined, n_cases / 5);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* ---- hosts ---- */
 
@@ -280,7 +278,7 @@ END_TEST
  * task is as long as its kernels and launches take one after another. Where nothing else meets them and nothing runs
  * beside kernels, it is the same to the tick. Passes whose kernels wait for the host and for gathered weights, or whose
  * waits for launches collectives make longer, are played by their operators. */
-START_TEST(random_hosts) {
+TSIM_TEST(random_hosts) {
     const int n_cases = (int)random_cases(N_CASES);
     struct random_source random = random_start(SEED);
     struct tsim_arena arena;
@@ -321,14 +319,13 @@ START_TEST(random_hosts) {
     ck_assert_int_gt(n_waiting, n_cases / 10);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* ---- copies ---- */
 
 /* Activations and the optimizer in the host's memory, over slots that collectives and NICs share or not: folded and
  * unfolded agree, so do both levels of detail, terms add up, and a step takes no less than without, nor than what the
  * slots have to carry. */
-START_TEST(random_copies) {
+TSIM_TEST(random_copies) {
     const int n_cases = (int)random_cases(N_CASES);
     struct random_source random = random_start(SEED);
     struct tsim_arena arena;
@@ -367,7 +364,6 @@ START_TEST(random_copies) {
     ck_assert_int_gt(n_waiting, n_cases / 10);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* ---- slow accelerators ---- */
 
@@ -430,7 +426,7 @@ static void slow_some(struct random_source *random, struct tsim_scenario *sc, st
 
 /* Replicas that are as fast as each other are one: each stage group that is simulated by itself has the times of the
  * one that stands for it, and all accelerators are counted. */
-START_TEST(slow_accelerators) {
+TSIM_TEST(slow_accelerators) {
     struct random_source random = random_start(SEED + 2);
     const int n_cases = (int)random_cases(60);
     struct tsim_arena arena;
@@ -477,7 +473,5 @@ START_TEST(slow_accelerators) {
     ck_assert_int_gt(n_trees, n_cases / 20);
     tsim_arena_release(&arena);
 }
-END_TEST
 
-TSIM_CASE_MAIN("step, random plans", 60, NULL, NULL, random_plans, joined_parts, random_hosts, random_copies,
-               slow_accelerators)
+TSIM_MAIN(60, NULL, NULL)

@@ -46,7 +46,7 @@ static void compare(struct ways *ways, double other_s, const char *how, double m
     ways->sum_apart += apart;
 }
 
-START_TEST(random_ways) {
+TSIM_TEST(random_ways) {
     const long n_cases = random_cases(N_CASES);
     struct random_source source = random_start(20261128u);
     struct ways folding = {0}, detail = {0}, network = {0};
@@ -74,6 +74,5 @@ START_TEST(random_ways) {
     ck_assert_int_eq(n, n_cases);
     ck_assert_int_ge(detail.n_compared, n_cases / 2);
 }
-END_TEST
 
-TSIM_CASE_MAIN("ways of playing a step, random scenarios", 3600, NULL, NULL, random_ways)
+TSIM_MAIN(3600, NULL, NULL)

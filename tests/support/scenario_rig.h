@@ -98,5 +98,3 @@ static inline const struct tsim_scenario *must(const struct tsim_scenario *scena
                   diags.n_items ? diags.items[0].message : "no scenario");
     return scenario;
 }
-
-#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))

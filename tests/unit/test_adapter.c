@@ -30,7 +30,7 @@ static void init(unsigned targets) {
 
 /* One for what is joined: r (h + 2 h) of queries, keys and values, r (h + h), r (h + 2 f), r (f + h). Each its own:
  * queries r (h + h), keys and values r (h + h / 2) each, gate and up r (h + f) each. Tensor ranks have a part each. */
-START_TEST(parameters) {
+TSIM_TEST(parameters) {
     const double joined = R * (3 * H + 2 * H + H + 2 * F + F + H),
                  separate = R * (2 * H + 2 * 1.5 * H + 2 * H + 2 * (H + F) + F + H);
     for (int64_t tensor = 1; tensor <= 4; tensor *= 2) {
@@ -44,7 +44,6 @@ START_TEST(parameters) {
     e.scenario.training.adapter.kind = TSIM_ADAPTER_NONE;
     ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 0);
 }
-END_TEST
 
 static double weight_gradient_flops(const struct tsim_op_list *list) {
     double flops = 0;
@@ -55,7 +54,7 @@ static double weight_gradient_flops(const struct tsim_op_list *list) {
 
 /* Forward 2 FLOPs a token and parameter more. Backward products of frozen weights are half of those of trained ones,
  * the adapters' are whole; nothing else has a gradient: the embedding, norms, biases. */
-START_TEST(operators) {
+TSIM_TEST(operators) {
     struct tsim_op_list with, without;
     const double tokens = 1024;
     init(ALL);
@@ -77,12 +76,11 @@ START_TEST(operators) {
         ck_assert(!back.ops[i].is_weight_gradient || strncmp(back.ops[i].name, "adapter", 7) == 0);
     ck_assert_double_eq(find(&back, "norm 1")->bytes, 1024 * H * 3 * 2); /* without its weight's gradient */
 }
-END_TEST
 
 /* Mamba-2 of 32 heads of 64 with 4 groups of 128 states: 2 x 2,048 + 2 x 4 x 128 + 32 columns before the recurrence,
  * 2,048 behind it. Their adapters have r (h + 5,152) + r (2,048 + h) beside those of the feed-forward block, and cost
  * what those of other products do. A layer that stands alone has those of its mixer, or of its block. */
-START_TEST(recurrent) {
+TSIM_TEST(recurrent) {
     const double columns = 5152, result = 2048, tokens = 1024, of_mixer = R * (H + columns) + R * (result + H),
                  of_block = R * (H + 2 * F) + R * (F + H);
     init(1u << TSIM_TARGET_RECURRENCE_IN | 1u << TSIM_TARGET_RECURRENCE_OUT | ALL);
@@ -115,10 +113,9 @@ START_TEST(recurrent) {
         elements += strcmp(back.ops[i].name, "weight to 16 bits") == 0 ? back.ops[i].elements : 0;
     ck_assert_double_eq(elements, H * (columns + result));
 }
-END_TEST
 
 /* 4 bits and their scales are read and 16 written before each product, forward and backward: 2 (3 h h + 3 h f). */
-START_TEST(quantized_base) {
+TSIM_TEST(quantized_base) {
     struct tsim_op_list lists[2];
     init(ALL);
     e.scenario.training.adapter.kind = TSIM_ADAPTER_QLORA;
@@ -143,11 +140,10 @@ START_TEST(quantized_base) {
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &lists[0]);
     ck_assert(!seek(&lists[0], "weight to bf16"));
 }
-END_TEST
 
 /* A head that takes 128 tokens at a time reads its weight, or restores it, for each of eight pieces; trained, it writes
  * as many gradients and adds all but one of them. */
-START_TEST(head_in_pieces) {
+TSIM_TEST(head_in_pieces) {
     struct tsim_op_list whole, pieces;
     const double vocab = 32768, t = 1024;
     init(ALL);
@@ -170,11 +166,10 @@ START_TEST(head_in_pieces) {
     ck_assert_double_eq(find(&pieces, "head, weight")->k, t / 8);
     ck_assert_double_eq(find(&pieces, "head, add gradients")->bytes, 7 * 3 * 2 * vocab * H);
 }
-END_TEST
 
 /* Gradients, master weights and states are the adapters', weights are everybody's: of products 16 bits, or 4.127; the
  * rest, embedding, head and norms, 16 bits. ZeRO shards what is trained. */
-START_TEST(memory) {
+TSIM_TEST(memory) {
     struct tsim_stage_memory m;
     init(ALL);
     example_finish(&e);
@@ -198,11 +193,10 @@ START_TEST(memory) {
     }
     ck_assert_double_eq_tol(tsim_checkpoint_bytes(NULL, &e.scenario).value, trained * (2 + 8 + 4), 1);
 }
-END_TEST
 
 /* Inputs of products are kept if an adapter takes them. With an adapter of attention's output alone, neither the
  * blocks' inputs are kept nor the input of the last product. A x is kept of each. */
-START_TEST(kept) {
+TSIM_TEST(kept) {
     const double t = 1024;
     init(ALL);
     double all = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
@@ -215,13 +209,12 @@ START_TEST(kept) {
     e.scenario.training.adapter.dropout_frac = 0.1; /* the input that is left, and the mask */
     ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER) - one, t * H * 3, 1);
 }
-END_TEST
 
 /* Adapters of one product that share what is dropped out keep one copy of it, in place of the product's input; a frozen
  * weight needs none. Quantized products of bitsandbytes keep theirs as well, the graph of the micro-batch before
  * another (inputs of queries, of the result, of gate and up, and down), and the head's weight comes back twice, in fp16
  * and bf16. */
-START_TEST(kept_by_quantized) {
+TSIM_TEST(kept_by_quantized) {
     const double t = 1024, e16 = 2, vocab = 32768, layers = 8;
     struct tsim_stage_memory before, after;
     init(SEPARATE);
@@ -250,12 +243,11 @@ START_TEST(kept_by_quantized) {
     ck_assert_double_eq_tol(after.weights_bytes - scales,
                             (layers * (3 * H * H + 3 * H * F) + vocab * H) * (0.5 - 0.127) / 8, 1);
 }
-END_TEST
 
 /* Written out, a gated block keeps the activated gate, an RMS norm its input in fp32 and, trained, what its scale
  * multiplies, and attention its keys and values for each query head; rotated beside the whole of one product where
  * there are as many. */
-START_TEST(kept_by_eager) {
+TSIM_TEST(kept_by_eager) {
     const double t = 1024;
     init(ALL);
     e.scenario.training.adapter.kind = TSIM_ADAPTER_NONE;
@@ -273,11 +265,10 @@ START_TEST(kept_by_eager) {
     e.software.attention_layout = TSIM_LAYOUT_REPEATED;
     ck_assert_double_eq_tol(whole - tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), t * 2 * H * 2, 1);
 }
-END_TEST
 
 /* Dropout behind has a mask of the result's width, and none before; frozen weights of fp8 are kept once, and transposed
  * for each backward product before Blackwell. If A x is scaled, the result is only added: read twice, written once. */
-START_TEST(variants) {
+TSIM_TEST(variants) {
     struct tsim_op_list list;
     const double t = 1024;
     init(ALL);
@@ -300,10 +291,9 @@ START_TEST(variants) {
         ck_assert_double_eq(tsim_base_weight_bytes(&e.scenario), 1);
     }
 }
-END_TEST
 
 /* A frozen parameter counts 4, an adapter's 6, and attention as ever. */
-START_TEST(model_flops) {
+TSIM_TEST(model_flops) {
     init(ALL);
     double n = tsim_model_active_parameters(&e.model), whole = tsim_model_flops_per_token(&e.model, 1024, 1024),
            trained = tsim_model_adapter_parameters(&e.scenario);
@@ -311,24 +301,5 @@ START_TEST(model_flops) {
         tsim_frozen_model_flops_recorded(NULL, &e.model, (struct tsim_amount){.value = 1024}, trained).value,
         whole - 2 * n + 6 * trained);
 }
-END_TEST
 
-static Suite *adapter_suite(void) {
-    Suite *suite = suite_create("adapter");
-    TCase *tests = tcase_create("frozen model");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, parameters);
-    tcase_add_test(tests, operators);
-    tcase_add_test(tests, recurrent);
-    tcase_add_test(tests, quantized_base);
-    tcase_add_test(tests, head_in_pieces);
-    tcase_add_test(tests, memory);
-    tcase_add_test(tests, kept);
-    tcase_add_test(tests, kept_by_quantized);
-    tcase_add_test(tests, kept_by_eager);
-    tcase_add_test(tests, variants);
-    tcase_add_test(tests, model_flops);
-    return suite;
-}
-
-TSIM_TEST_MAIN(adapter_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

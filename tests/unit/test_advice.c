@@ -58,7 +58,7 @@ static bool advises(const struct tsim_prediction *prediction, const char *settin
 /* 16 experts on 16 ranks of two nodes: half of the rows cross the slow NICs. On 8 ranks they stay on a node. With
  * tensor 2 the rows are gathered and scattered, unless tensor ranks hold whole experts. The batch is so large that
  * gradients, which fewer ranks would reduce, are a trifle. */
-START_TEST(experts) {
+TSIM_TEST(experts) {
     static const struct tsim_override SETTINGS[] = {
         {"model.experts", "{count: 16, active: 2, ffn_hidden: 2048}"},
         {"cluster.nodes", "2"},
@@ -79,30 +79,27 @@ START_TEST(experts) {
     ck_assert(!advises(&prediction, "parallelism.expert_tensor"));
     ck_assert(!advises(&prediction, "parallelism.overlap.expert"));
 }
-END_TEST
 
 /* Tensor collectives in chunks are there in 16 bits and in fp8, not in NVFP4. */
-START_TEST(tensor_overlap) {
+TSIM_TEST(tensor_overlap) {
     static const struct tsim_override SETTINGS[] = {{"parallelism.tensor", "8"}, {"training.precision", "nvfp4"}};
     struct tsim_prediction prediction = advise(SETTINGS, 1);
     ck_assert(advises(&prediction, "parallelism.overlap.tensor=true:"));
     prediction = advise(SETTINGS, 2);
     ck_assert(!advises(&prediction, "parallelism.overlap.tensor="));
 }
-END_TEST
 
 /* Without experts none of it; standard attention is what the example could do without. */
-START_TEST(dense) {
+TSIM_TEST(dense) {
     struct tsim_prediction prediction = advise(NULL, 0);
     ck_assert(!advises(&prediction, "parallelism.expert"));
     ck_assert(!advises(&prediction, "parallelism.overlap.expert"));
     ck_assert(advises(&prediction, "training.attention=flash:"));
 }
-END_TEST
 
 /* One worker of 1 s a sample for 128 samples a step; reading takes nothing. Workers are doubled up to the 64 cores,
  * where a step takes 128 / 64 = 2 s; nothing else helps, and no number of accelerators would. */
-START_TEST(starved) {
+TSIM_TEST(starved) {
     static const struct tsim_override SETTINGS[] = {
         {"cluster.node.host_cores", "64"},
         {"training.global_batch_size", "128"},
@@ -122,10 +119,9 @@ START_TEST(starved) {
     prediction = advise(SETTINGS, 5);
     ck_assert_double_eq_tol(prediction.result.step.terms.time_s, 2, 0.01);
 }
-END_TEST
 
 /* Buffers for 64 workers would not fit into the host's memory, those of 32 do: 2 x 32 samples of 1 MB. */
-START_TEST(within_the_host) {
+TSIM_TEST(within_the_host) {
     static const struct tsim_override SETTINGS[] = {
         {"cluster.node.host_cores", "64"},
         {"cluster.node.host_memory", "70 MB"},
@@ -137,11 +133,10 @@ START_TEST(within_the_host) {
     struct tsim_prediction prediction = advise(SETTINGS, sizeof SETTINGS / sizeof SETTINGS[0]);
     ck_assert(advises(&prediction, "data.workers=32:"));
 }
-END_TEST
 
 /* Stages on two nodes whose NICs are slow: chunks that alternate between them send everything twice, which costs more
  * than the bubble that they save. */
-START_TEST(fewer_chunks) {
+TSIM_TEST(fewer_chunks) {
     static const struct tsim_override SETTINGS[] = {
         {"cluster.nodes", "2"},
         {"cluster.fabric", FABRIC},
@@ -154,10 +149,9 @@ START_TEST(fewer_chunks) {
     struct tsim_prediction prediction = advise(SETTINGS, sizeof SETTINGS / sizeof SETTINGS[0]);
     ck_assert(advises(&prediction, "parallelism.virtual_pipeline=1:"));
 }
-END_TEST
 
 /* 6 layers do not split into 4 chunks, 6 and the two of embedding and head do: such an interleaving is tried, too. */
-START_TEST(chunks_with_embedding_and_head) {
+TSIM_TEST(chunks_with_embedding_and_head) {
     static const struct tsim_override SETTINGS[] = {
         {"model.layers", "6"},         {"cluster.accelerators_per_node", "2"}, {"training.global_batch_size", "4"},
         {"parallelism.pipeline", "2"}, {"training.attention", "flash"},
@@ -165,10 +159,9 @@ START_TEST(chunks_with_embedding_and_head) {
     struct tsim_prediction prediction = advise(SETTINGS, sizeof SETTINGS / sizeof SETTINGS[0]);
     ck_assert(advises(&prediction, "parallelism.virtual_pipeline=2:"));
 }
-END_TEST
 
 /* The shares of what binds add up to the step. */
-START_TEST(shares) {
+TSIM_TEST(shares) {
     struct tsim_prediction prediction = advise(NULL, 0);
     const struct tsim_bound_shares *b = &prediction.result.step.bounds;
     ck_assert_double_eq_tol(b->compute_frac + b->memory_frac + b->communication_frac + b->bubble_frac + b->data_frac +
@@ -176,11 +169,10 @@ START_TEST(shares) {
                             1, 1e-9);
     ck_assert(b->host_frac >= 0 && b->data_frac == 0);
 }
-END_TEST
 
 /* A third of the step is the pipeline's bubble, and the matrix units work a little longer, half of that at their peak:
  * the label says what can be mended. On an eighth of the machine the bubble is an eighth of what they could save. */
-START_TEST(largest_that_can_be_mended) {
+TSIM_TEST(largest_that_can_be_mended) {
     static const struct tsim_override MANY[] = {{"cluster.nodes", "1024"}, {"parallelism.data", "256"}};
     static const struct tsim_run_options options = {.is_steady = true};
     const struct tsim_scenario *scenario;
@@ -195,11 +187,10 @@ START_TEST(largest_that_can_be_mended) {
         ck_assert(result.step.bottleneck_is_bubble == (n > 0));
     }
 }
-END_TEST
 
 /* The log has the scenario with every default filled in. Read again, its advice is the same: what follows from the
  * plan follows anew. */
-START_TEST(same_from_the_log) {
+TSIM_TEST(same_from_the_log) {
     static const struct tsim_run_options options = {.is_steady = true};
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario, *logged;
@@ -218,24 +209,5 @@ START_TEST(same_from_the_log) {
     for (int32_t i = 0; i < first.n_advice; i++)
         ck_assert_str_eq(first.advice[i], second.advice[i]);
 }
-END_TEST
 
-static Suite *advice_suite(void) {
-    Suite *suite = suite_create("advice");
-    TCase *tcase = tcase_create("candidates");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, experts);
-    tcase_add_test(tcase, tensor_overlap);
-    tcase_add_test(tcase, dense);
-    tcase_add_test(tcase, starved);
-    tcase_add_test(tcase, within_the_host);
-    tcase_add_test(tcase, fewer_chunks);
-    tcase_add_test(tcase, chunks_with_embedding_and_head);
-    tcase_add_test(tcase, shares);
-    tcase_add_test(tcase, largest_that_can_be_mended);
-    tcase_add_test(tcase, same_from_the_log);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(advice_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

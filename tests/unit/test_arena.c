@@ -19,7 +19,7 @@ static bool is_zero(const unsigned char *memory, size_t size) {
     return size == 0 || (memory[0] == 0 && memcmp(memory, memory + 1, size - 1) == 0);
 }
 
-START_TEST(memory_is_zeroed_and_aligned) {
+TSIM_TEST(memory_is_zeroed_and_aligned) {
     for (size_t size = 0; size < 20000; size = size * 2 + 1) {
         unsigned char *memory = tsim_arena_alloc(&arena, size);
         ck_assert_uint_eq((uintptr_t)memory % _Alignof(max_align_t), 0);
@@ -27,11 +27,10 @@ START_TEST(memory_is_zeroed_and_aligned) {
         memset(memory, 0xff, size);
     }
 }
-END_TEST
 
 /* Blocks double up to 4 MiB; one request may be larger than that. A reset keeps the largest, and clears what it gives
  * again. */
-START_TEST(a_reset_keeps_the_largest_block) {
+TSIM_TEST(a_reset_keeps_the_largest_block) {
     enum { LARGE = 9 << 20, SMALL = 3 << 20 };
     unsigned char *large = tsim_arena_alloc(&arena, LARGE);
     memset(large, 0xff, LARGE);
@@ -46,16 +45,14 @@ START_TEST(a_reset_keeps_the_largest_block) {
     tsim_arena_reset(&arena); /* an empty one */
     ck_assert_ptr_nonnull(tsim_arena_alloc(&arena, 1));
 }
-END_TEST
 
-START_TEST(texts_are_copied_and_formatted) {
+TSIM_TEST(texts_are_copied_and_formatted) {
     ck_assert_str_eq(tsim_arena_strndup(&arena, "cluster.nodes", 7), "cluster");
     ck_assert_str_eq(tsim_arena_printf(&arena, "%s/%d", "node", 7), "node/7");
     ck_assert_uint_eq(strlen(tsim_arena_printf(&arena, "%300d", 1)), 300);
 }
-END_TEST
 
-START_TEST(heap_arrays_double) {
+TSIM_TEST(heap_arrays_double) {
     size_t capacity = 0;
     int *numbers = NULL;
     for (int i = 0; i < 1000; i++) {
@@ -69,27 +66,22 @@ START_TEST(heap_arrays_double) {
     tsim_heap_free(tsim_heap_alloc(0));
     tsim_heap_free(NULL);
 }
-END_TEST
 
 /* Each ends the program with the exit status of memory that ran out (Check runs tests in processes of their own). */
-START_TEST(too_many_bytes) {
+TSIM_EXIT_TEST(too_many_bytes, TSIM_OUT_OF_MEMORY_EXIT) {
     tsim_arena_alloc(&arena, SIZE_MAX / 2 + 1);
 }
-END_TEST
-START_TEST(too_many_items) {
+TSIM_EXIT_TEST(too_many_items, TSIM_OUT_OF_MEMORY_EXIT) {
     tsim_arena_array(&arena, SIZE_MAX / 8, 16);
 }
-END_TEST
-START_TEST(a_heap_array_of_too_many_items) {
+TSIM_EXIT_TEST(a_heap_array_of_too_many_items, TSIM_OUT_OF_MEMORY_EXIT) {
     size_t capacity = 0;
     tsim_heap_grow(NULL, &capacity, SIZE_MAX / 2, 1);
 }
-END_TEST
-START_TEST(a_heap_array_of_too_many_bytes) {
+TSIM_EXIT_TEST(a_heap_array_of_too_many_bytes, TSIM_OUT_OF_MEMORY_EXIT) {
     size_t capacity = 0;
     tsim_heap_grow(NULL, &capacity, SIZE_MAX / 8, 1000);
 }
-END_TEST
 /* malloc and realloc refuse this: no machine has 2^62 bytes. AddressSanitizer ends the program itself unless told not
  * to. */
 const char *__asan_default_options(void);
@@ -97,31 +89,26 @@ const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
 static volatile size_t no_machine_has = (size_t)1 << 62;
-START_TEST(a_block_that_no_machine_has) {
+TSIM_EXIT_TEST(a_block_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT) {
     tsim_arena_alloc(&arena, no_machine_has);
 }
-END_TEST
-START_TEST(a_heap_array_that_no_machine_has) {
+TSIM_EXIT_TEST(a_heap_array_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT) {
     size_t capacity = 0;
     tsim_heap_grow(NULL, &capacity, no_machine_has, 1);
 }
-END_TEST
-START_TEST(a_heap_block_that_no_machine_has) {
+TSIM_EXIT_TEST(a_heap_block_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT) {
     tsim_heap_alloc(no_machine_has);
 }
-END_TEST
-START_TEST(over_the_limit_at_once) {
+TSIM_EXIT_TEST(over_the_limit_at_once, TSIM_OUT_OF_MEMORY_EXIT) {
     tsim_memory_limit(1 << 20, "this test");
     tsim_arena_alloc(&arena, 2 << 20);
 }
-END_TEST
-START_TEST(over_the_limit_bit_by_bit) {
+TSIM_EXIT_TEST(over_the_limit_bit_by_bit, TSIM_OUT_OF_MEMORY_EXIT) {
     tsim_memory_limit(1 << 20, "this test");
     for (int i = 0; i < 1 << 20; i++)
         tsim_arena_alloc(&arena, 64);
 }
-END_TEST
-START_TEST(what_is_given_back_counts_no_more) {
+TSIM_TEST(what_is_given_back_counts_no_more) {
     tsim_memory_limit(1 << 20, "this test");
     for (int i = 0; i < 100; i++)
         tsim_heap_free(tsim_heap_alloc(1 << 19));
@@ -130,10 +117,9 @@ START_TEST(what_is_given_back_counts_no_more) {
         tsim_arena_release(&arena);
     }
 }
-END_TEST
 
 /* An array keeps its items however often it grows. */
-START_TEST(arena_arrays_double) {
+TSIM_TEST(arena_arrays_double) {
     int32_t *items = NULL, capacity = 0;
     for (int32_t n = 0; n < 1000; n++) {
         items = tsim_arena_grow(&arena, items, (size_t)n, &capacity, sizeof *items);
@@ -144,29 +130,5 @@ START_TEST(arena_arrays_double) {
     for (int32_t n = 0; n < 1000; n++)
         ck_assert_int_eq(items[n], n);
 }
-END_TEST
 
-static Suite *arena_suite(void) {
-    Suite *suite = suite_create("arena");
-    TCase *tests = tcase_create("arena");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, memory_is_zeroed_and_aligned);
-    tcase_add_test(tests, a_reset_keeps_the_largest_block);
-    tcase_add_test(tests, texts_are_copied_and_formatted);
-    tcase_add_test(tests, arena_arrays_double);
-    tcase_add_test(tests, heap_arrays_double);
-    tcase_add_test(tests, what_is_given_back_counts_no_more);
-    tcase_add_exit_test(tests, too_many_bytes, TSIM_OUT_OF_MEMORY_EXIT);
-    tcase_add_exit_test(tests, too_many_items, TSIM_OUT_OF_MEMORY_EXIT);
-    tcase_add_exit_test(tests, a_heap_array_of_too_many_items, TSIM_OUT_OF_MEMORY_EXIT);
-    tcase_add_exit_test(tests, a_heap_array_of_too_many_bytes, TSIM_OUT_OF_MEMORY_EXIT);
-    tcase_add_exit_test(tests, a_block_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT);
-    tcase_add_exit_test(tests, a_heap_array_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT);
-    tcase_add_exit_test(tests, a_heap_block_that_no_machine_has, TSIM_OUT_OF_MEMORY_EXIT);
-    tcase_add_exit_test(tests, over_the_limit_at_once, TSIM_OUT_OF_MEMORY_EXIT);
-    tcase_add_exit_test(tests, over_the_limit_bit_by_bit, TSIM_OUT_OF_MEMORY_EXIT);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(arena_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

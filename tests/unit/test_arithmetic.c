@@ -13,7 +13,7 @@ static double flops_of(const struct tsim_model *model, const char *name, bool ba
 
 /* max(x, 0) is a comparison; 0.5 x (1 + tanh(c (x + 0.044715 x x x))) is 8 operations and a tanh; 1 / (1 + e^-x) an
  * exponential, a sum and a reciprocal, its derivative y (1 - y) two and times what comes in; tanh's (1 - y y), too. */
-START_TEST(activations) {
+TSIM_TEST(activations) {
     struct tsim_model m = {.activation = TSIM_ACTIVATION_RELU};
     ck_assert_double_eq(flops_of(&m, "activation", false), 1);
     m.activation = TSIM_ACTIVATION_AUTO;
@@ -40,9 +40,8 @@ START_TEST(activations) {
     ck_assert_double_eq(flops_of(&m, "activation", false), 8);
     ck_assert_double_eq(flops_of(&m, "activation", true), 2 + 1);
 }
-END_TEST
 
-START_TEST(others) {
+TSIM_TEST(others) {
     struct tsim_model m = {.norm = TSIM_NORM_LAYERNORM};
     ck_assert_double_eq(flops_of(&m, "norm 1", false), 8);
     m.norm = TSIM_NORM_RMSNORM;
@@ -73,11 +72,10 @@ START_TEST(others) {
     const struct tsim_op product = {.name = "activation", .kind = TSIM_OP_GEMM, .flops = 1};
     ck_assert_double_eq(tsim_op_vector_flops(&m, &product, false), 0);
 }
-END_TEST
 
 /* A byte of a fused 16-bit kernel comes with at most: GELU 16 / 4 and 24 / 6, silu 19 / 6, softmax 13 / 3 (it reads a
  * triangle), layer norm 8 / 4. That is below the balance of fp32 units and memory of NVIDIA's and AMD's GPUs. */
-START_TEST(memory_binds_on_gpus) {
+TSIM_TEST(memory_binds_on_gpus) {
     const char *const *ids;
     size_t n, n_gpus = 0;
     ck_assert_int_eq(tsim_catalogue_list(&arena, TSIM_CATALOGUE_ACCELERATORS, &ids, &n, &diags), TSIM_OK);
@@ -91,17 +89,5 @@ START_TEST(memory_binds_on_gpus) {
     }
     ck_assert_uint_gt(n_gpus, 10);
 }
-END_TEST
 
-static Suite *arithmetic_suite(void) {
-    Suite *suite = suite_create("arithmetic");
-    TCase *tests = tcase_create("flops");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, activations);
-    tcase_add_test(tests, others);
-    tcase_add_test(tests, memory_binds_on_gpus);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(arithmetic_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -25,7 +25,7 @@ static struct tsim_result run(const char *schedule) {
 
 /* The last stage has the head and is the slowest: a step is its passes and its update. 1f1b waits for a forward and a
  * backward pass of each stage before it as well. */
-START_TEST(nothing_fills_and_drains) {
+TSIM_TEST(nothing_fills_and_drains) {
     struct tsim_result flushed = run("1f1b"), two = run("pipedream-2bw"), each = run("pipedream");
     const struct tsim_step_terms *t = &two.step.terms;
     ck_assert_double_eq_tol(t->bubble_s / t->time_s, 0, 1e-6);
@@ -37,10 +37,9 @@ START_TEST(nothing_fills_and_drains) {
     SAME(each.step.terms.optimizer_s, MICROBATCHES * t->optimizer_s);
     SAME(each.step.terms.time_s - t->time_s, (MICROBATCHES - 1) * t->optimizer_s);
 }
-END_TEST
 
 /* Stage 0 keeps the weights of 4 versions; with two, every stage keeps one more. 2 bytes each. */
-START_TEST(versions_are_kept) {
+TSIM_TEST(versions_are_kept) {
     struct tsim_result flushed = run("1f1b"), two = run("pipedream-2bw"), each = run("pipedream");
     for (int32_t stage = 0; stage < STAGES; stage++) {
         double weights = flushed.step.ranks[stage].memory.weights_bytes,
@@ -52,10 +51,9 @@ START_TEST(versions_are_kept) {
                             flushed.step.ranks[stage].memory.activations_bytes);
     }
 }
-END_TEST
 
 /* Every micro-batch goes forward and backward once in a step; a stage is ahead by as many as are in flight. */
-START_TEST(a_step_has_each_pass_once) {
+TSIM_TEST(a_step_has_each_pass_once) {
     const struct tsim_schedule_shape shape = {
         .schedule = TSIM_SCHEDULE_PIPEDREAM, .stages = STAGES, .chunks = 1, .microbatches = MICROBATCHES};
     for (int32_t stage = 0; stage < STAGES; stage++) {
@@ -70,16 +68,14 @@ START_TEST(a_step_has_each_pass_once) {
         }
     }
 }
-END_TEST
 
-START_TEST(unfolded_is_the_same) {
+TSIM_TEST(unfolded_is_the_same) {
     struct tsim_result folded = run("pipedream-2bw"),
                        unfolded = train(load_text(text_of("pipedream-2bw", ", fold: off")));
     SAME(unfolded.step.terms.time_s, folded.step.terms.time_s);
 }
-END_TEST
 
-START_TEST(needs_a_full_pipeline) {
+TSIM_TEST(needs_a_full_pipeline) {
     ck_assert_ptr_null(try_text("schema: tsim/v1\nname: a\nmodel: llama2-7b\ncluster: {node: dgx-h100}\n"
                                 "training: {global_batch_size: 4}\n"
                                 "parallelism: {pipeline: 8, schedule: pipedream, zero: 0}\n"));
@@ -93,19 +89,5 @@ START_TEST(needs_a_full_pipeline) {
                                 "training: {sequence_length: 1024}\n"
                                 "parallelism: {pipeline: 4, schedule: pipedream-2bw}\n"));
 }
-END_TEST
 
-static Suite *asynchronous_suite(void) {
-    Suite *suite = suite_create("asynchronous");
-    TCase *tc = tcase_create("asynchronous");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, nothing_fills_and_drains);
-    tcase_add_test(tc, versions_are_kept);
-    tcase_add_test(tc, a_step_has_each_pass_once);
-    tcase_add_test(tc, unfolded_is_the_same);
-    tcase_add_test(tc, needs_a_full_pipeline);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(asynchronous_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -60,7 +60,7 @@ static double best_of_all(struct tsim_scenario *sc, int64_t *parts, const struct
 
 /* Random small pipelines with heads and embeddings of every weight, some of which fit only unevenly: nothing is better
  * than what the search finds. */
-START_TEST(nothing_is_better) {
+TSIM_TEST(nothing_is_better) {
     struct random_source random = {7};
     int n_uneven = 0, n_tight = 0;
     for (int i = 0; i < 200; i++) {
@@ -99,7 +99,6 @@ START_TEST(nothing_is_better) {
     ck_assert_int_gt(n_uneven, 20);
     ck_assert_int_gt(n_tight, 1);
 }
-END_TEST
 
 /* ---- the plain recursion ---- */
 
@@ -160,7 +159,7 @@ static bool plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *
 
 /* Random pipelines, some of them with experts in every second or third layer, some that fit only unevenly or not at
  * all, get the same split, size by size. */
-START_TEST(the_split_is_that_of_the_plain_recursion) {
+TSIM_TEST(the_split_is_that_of_the_plain_recursion) {
     struct random_source random = {11};
     int n_uneven = 0;
     const long n_cases = random_cases(25);
@@ -196,11 +195,10 @@ START_TEST(the_split_is_that_of_the_plain_recursion) {
     }
     ck_assert_int_gt(n_uneven, 2 * n_cases);
 }
-END_TEST
 
 /* Several parts a stage, in dualpipe each of them on two stages: no layer that is moved makes the slowest stage faster.
  */
-START_TEST(no_move_is_better) {
+TSIM_TEST(no_move_is_better) {
     struct random_source random = {5};
     for (int i = 0; i < 60; i++) {
         struct tsim_parallelism_spec *p = &example.scenario.parallelism;
@@ -231,11 +229,10 @@ START_TEST(no_move_is_better) {
             }
     }
 }
-END_TEST
 
 /* 4,096 layers over 16 stages: cut anywhere between layers, the passes of no stage need take longer than an even share
  * of all work and one layer. */
-START_TEST(thousands_of_layers) {
+TSIM_TEST(thousands_of_layers) {
     struct tsim_parallelism_spec *p = &example.scenario.parallelism;
     example.model.layers = 4096;
     example.model.vocab = 1 << 20;
@@ -255,11 +252,10 @@ START_TEST(thousands_of_layers) {
     for (int32_t k = 0; k < 16; k++)
         ck_assert_double_le(tsim_balance_stage_s(found, &costs, k), all_s / 16 + layer_s);
 }
-END_TEST
 
 /* {layers: 3} on stages of 5, 3 and 1 layers: a stage's passes take as long as those of 3, 3 and 1 layers that are
  * executed again and of 2, 0 and 0 that are not. So does the recomputation of a step. */
-START_TEST(first_layers_are_executed_again) {
+TSIM_TEST(first_layers_are_executed_again) {
     static const int64_t LAYERS[] = {5, 3, 1, 0}, AGAIN[] = {3, 3, 1, 0};
     struct tsim_training_spec *t = &example.scenario.training;
     example.model.layers = 9;
@@ -289,11 +285,10 @@ START_TEST(first_layers_are_executed_again) {
         ck_assert_double_eq_tol(some_s - none_s[k], (double)AGAIN[k] * again_s, 1e-9 * full_s[0]);
     }
 }
-END_TEST
 
 /* 9 layers over 4 stages with a head as heavy as two layers: 3, 3, 2 and 1 with the head, so that none takes longer
  * than 3 layers. The sum is the model's and the scenario itself stays. */
-START_TEST(a_heavy_head_takes_the_place_of_layers) {
+TSIM_TEST(a_heavy_head_takes_the_place_of_layers) {
     example.model.layers = 9;
     example.scenario.parallelism.pipeline = 4;
     example_finish(&example);
@@ -312,11 +307,10 @@ START_TEST(a_heavy_head_takes_the_place_of_layers) {
     example.scenario.parallelism.balances = false;
     ck_assert_ptr_eq(tsim_balance(&arena, &example.scenario, NULL), &example.scenario);
 }
-END_TEST
 
 /* One micro-batch, of which the second stage has the head: its passes would be even with five layers and three. But the
  * reduction of the gradients takes twenty times as long as they do, and is even with four and four. */
-START_TEST(few_passes_are_split_by_parameters) {
+TSIM_TEST(few_passes_are_split_by_parameters) {
     const struct tsim_scenario *sc =
         load_text("schema: tsim/v1\nname: p\nmodel: {extends: gpt2-medium, layers: 8}\n"
                   "cluster: {node: pcie-a100x8, nodes: 4, fabric: ib-ndr}\n"
@@ -331,10 +325,9 @@ START_TEST(few_passes_are_split_by_parameters) {
     ck_assert_int_eq(found[0], 4);
     ck_assert_int_eq(found[1], 4);
 }
-END_TEST
 
 /* If no split fits, the fastest of all is taken, however short its passes are. */
-START_TEST(where_nothing_fits_the_fastest_is_taken) {
+TSIM_TEST(where_nothing_fits_the_fastest_is_taken) {
     example.model.layers = 11;
     example.model.vocab = 400000;
     example.scenario.parallelism.pipeline = 4;
@@ -356,12 +349,11 @@ START_TEST(where_nothing_fits_the_fastest_is_taken) {
         ck_assert_double_le(slowest_s(found, &costs), best_s * (1 + 1e-9));
     }
 }
-END_TEST
 
 /* Two layers of the delta rule and attention take longer in one order than in the other, because the host's launches
  * follow it: how far stages get from either side need not agree. All layers have a stage, and no stage between the ends
  * is empty. */
-START_TEST(order_of_layers) {
+TSIM_TEST(order_of_layers) {
     static const char *const CASES[] = {"nodes: 4, fabric: roce-400}\ntraining: {micro_batch_size: 1",
                                         "nodes: 16, fabric: roce-400}\ntraining: {micro_batch_size: 4"};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
@@ -380,24 +372,5 @@ START_TEST(order_of_layers) {
         ck_assert_int_eq(sum, 48);
     }
 }
-END_TEST
 
-static Suite *balance_suite(void) {
-    Suite *suite = suite_create("balance");
-    TCase *tcase = tcase_create("balance");
-    tcase_add_checked_fixture(tcase, set_up_example, tear_down);
-    tcase_set_timeout(tcase, 30);
-    tcase_add_test(tcase, order_of_layers);
-    tcase_add_test(tcase, few_passes_are_split_by_parameters);
-    tcase_add_test(tcase, nothing_is_better);
-    tcase_add_test(tcase, the_split_is_that_of_the_plain_recursion);
-    tcase_add_test(tcase, no_move_is_better);
-    tcase_add_test(tcase, thousands_of_layers);
-    tcase_add_test(tcase, where_nothing_fits_the_fastest_is_taken);
-    tcase_add_test(tcase, a_heavy_head_takes_the_place_of_layers);
-    tcase_add_test(tcase, first_layers_are_executed_again);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(balance_suite)
+TSIM_MAIN(30, set_up_example, tear_down)

@@ -13,7 +13,7 @@ static struct tsim_result run(const char *id, const struct tsim_override *overri
 
 /* The log says "iteration 12695 | consumed samples: 9841584 | global batch size: 2048", a week after the launch
  * (bigscience tr11-176B-ml, chronicles of 18 March 2022). */
-START_TEST(blooms_log_is_met) {
+TSIM_TEST(blooms_log_is_met) {
     struct tsim_early_steps ramp;
     ck_assert(tsim_batch_ramp_count(load_shipped("bloom-176b-whole-run", NULL, 0), &ramp));
     ck_assert_double_eq(ramp.samples + (12695 - ramp.steps) * 2048, 9841584);
@@ -21,10 +21,9 @@ START_TEST(blooms_log_is_met) {
     ck_assert_double_eq(result.early.steps, ramp.steps);
     ck_assert_double_eq_tol(result.early.time_s / 86400, 7, 0.1 * 7);
 }
-END_TEST
 
 /* The batch grows from 16 by 8 to 64: six sizes, each for 800 samples: 50, 34 (816 at 24, from 800 on), ... */
-START_TEST(the_time_is_that_of_every_size) {
+TSIM_TEST(the_time_is_that_of_every_size) {
     const struct tsim_override plain[] = {{"cluster", "{node: dgx-h100, nodes: 8, fabric: ib-ndr}"},
                                           {"parallelism", "{tensor: 8, pipeline: 4, zero: 1}"},
                                           {"training", "{sequence_length: 4096, global_batch_size: 64, steps: 2000}"},
@@ -54,17 +53,15 @@ START_TEST(the_time_is_that_of_every_size) {
     ck_assert_double_eq(ramped.step.terms.time_s, whole.step.terms.time_s);
     ck_assert_double_lt(c->days, whole.campaign.days);
 }
-END_TEST
 
 /* A run by samples has as many as without a ramp, in more steps and more time. */
-START_TEST(a_run_of_samples_takes_longer) {
+TSIM_TEST(a_run_of_samples_takes_longer) {
     const struct tsim_override ramp = {"training.batch_ramp", "{from: 256, increment: 32, samples: 10000000}"};
     struct tsim_result with = run("llama70b", &ramp, 1), without = run("llama70b", NULL, 0);
     ck_assert_double_gt(with.campaign.steps, without.campaign.steps);
     ck_assert_double_gt(with.campaign.days, without.campaign.days);
     ck_assert_double_eq_tol(with.campaign.samples, without.campaign.samples, 1024);
 }
-END_TEST
 
 static struct tsim_result small(const char *plan, const char *training) {
     return train(
@@ -77,7 +74,7 @@ static struct tsim_result small(const char *plan, const char *training) {
 /* 10 M tokens of 1,024 in batches of 16, then 1,000 samples of 4,096 on two context ranks in batches of 8: 611 and 125
  * steps, whose times are those of runs of their own. The run has 100 M tokens, of which batches of 8 x 4,096 take the
  * rest. */
-START_TEST(stages_are_runs_of_their_own) {
+TSIM_TEST(stages_are_runs_of_their_own) {
     enum { STEPS = 611, LATER = 125 };
     struct tsim_result all = small(
                            "data: auto",
@@ -97,10 +94,9 @@ START_TEST(stages_are_runs_of_their_own) {
     ck_assert_double_eq(all.campaign.steps, STEPS + LATER + rest);
     ck_assert_double_eq_tol(all.campaign.days * 86400, time_s + rest * all.step.terms.time_s, 1e-6);
 }
-END_TEST
 
 /* A stage keeps the rules of a scenario, and its mistakes are shown at its values. */
-START_TEST(stages_are_checked) {
+TSIM_TEST(stages_are_checked) {
     static const struct {
         const char *stages, *field;
     } BAD[] = {{"{global_batch_size: 12, steps: 10}", "training.global_batch_size"},
@@ -119,11 +115,10 @@ START_TEST(stages_are_checked) {
     }
     diags.n_errors = diags.n_items = 0;
 }
-END_TEST
 
 /* A plan is of the stages as well: found for a job, it is what a scenario with that plan is; one that a stage cannot
  * have is none. */
-START_TEST(stages_have_the_plan) {
+TSIM_TEST(stages_have_the_plan) {
     static const char *const TEXT =
         "schema: tsim/v1\nname: small\nmodel: llama3.2-1b\ncluster: {node: dgx-h100}\nparallelism: {tensor: 2}\n"
         "training: {global_batch_size: 16, tokens: 1 G, stages: [{sequence_length: 1024, global_batch_size: %d, "
@@ -147,10 +142,9 @@ START_TEST(stages_have_the_plan) {
     ck_assert(tsim_scenario_replan(&arena, read, &plan, &planned));
     ck_assert(!tsim_scenario_replan(&arena, load_text(tsim_arena_printf(&arena, TEXT, 4)), &plan, &planned));
 }
-END_TEST
 
 /* 64 samples at once leave no room for the activations that one at a time needs little of. */
-START_TEST(a_stage_that_does_not_fit_is_refused) {
+TSIM_TEST(a_stage_that_does_not_fit_is_refused) {
     const struct tsim_scenario *scenario =
         load_text("schema: tsim/v1\nname: small\nmodel: llama3.2-1b\ncluster: {node: dgx-h100}\n"
                   "training: {global_batch_size: 512, steps: 10, stages: [{micro_batch_size: 64, steps: 1}]}\n");
@@ -160,22 +154,5 @@ START_TEST(a_stage_that_does_not_fit_is_refused) {
     ck_assert_str_eq(diags.items[0].field, "training.stages");
     diags.n_errors = diags.n_items = 0;
 }
-END_TEST
 
-static Suite *batch_ramp_suite(void) {
-    Suite *suite = suite_create("batch_ramp");
-    TCase *tests = tcase_create("batch_ramp");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, blooms_log_is_met);
-    tcase_add_test(tests, the_time_is_that_of_every_size);
-    tcase_add_test(tests, a_run_of_samples_takes_longer);
-    tcase_add_test(tests, stages_are_runs_of_their_own);
-    tcase_add_test(tests, stages_are_checked);
-    tcase_add_test(tests, a_stage_that_does_not_fit_is_refused);
-    tcase_add_test(tests, stages_have_the_plan);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(batch_ramp_suite)
+TSIM_MAIN(60, set_up, tear_down)

@@ -80,7 +80,7 @@ static enum tsim_status calibrate(bool has_copies, double noise_frac, struct tsi
     return status;
 }
 
-START_TEST(finds_what_was_put_in) {
+TSIM_TEST(finds_what_was_put_in) {
     static const double TRUTH[TSIM_N_CALIBRATED] = {[TSIM_CALIBRATED_MATRIX_SUSTAINED] = 0.63,
                                                     [TSIM_CALIBRATED_MATRIX_RAMP] = 210,
                                                     [TSIM_CALIBRATED_MEMORY_SUSTAINED] = 0.7,
@@ -97,10 +97,9 @@ START_TEST(finds_what_was_put_in) {
     ck_assert_double_gt(c.before_frac, 0.1);
     ck_assert_double_lt(c.after_frac, 1e-5);
 }
-END_TEST
 
 /* With times off by up to 2 % the intervals hold the truth, and are not empty. */
-START_TEST(intervals_hold_the_truth) {
+TSIM_TEST(intervals_hold_the_truth) {
     struct tsim_calibration c;
     ck_assert_int_eq(calibrate(true, 0.02, &c), TSIM_OK);
     const struct tsim_calibration_value *sustained = &c.values[TSIM_CALIBRATED_MATRIX_SUSTAINED];
@@ -110,10 +109,9 @@ START_TEST(intervals_hold_the_truth) {
     ck_assert_double_ge(sustained->high_95, 0.63);
     ck_assert_double_lt(sustained->high_95 / sustained->low_95, 1.1);
 }
-END_TEST
 
 /* Products alone say nothing of memory and latency: those stay the catalogue's. */
-START_TEST(leaves_the_rest_alone) {
+TSIM_TEST(leaves_the_rest_alone) {
     struct tsim_calibration c;
     ck_assert_int_eq(calibrate(false, 0, &c), TSIM_OK);
     ck_assert(c.values[TSIM_CALIBRATED_MATRIX_RAMP].fitted);
@@ -122,11 +120,10 @@ START_TEST(leaves_the_rest_alone) {
     ck_assert_double_eq(c.values[TSIM_CALIBRATED_MEMORY_SUSTAINED].after,
                         c.measured.accelerator->memory_sustained_frac);
 }
-END_TEST
 
 /* Products that all wait for memory, whose time is that of their bytes: the matrix units' values are not told. The
  * comment is longer than any row. */
-START_TEST(products_that_wait_for_memory) {
+TSIM_TEST(products_that_wait_for_memory) {
     char file[] = "/tmp/tsim-calibrate-XXXXXX";
     FILE *out = fdopen(mkstemp(file), "w");
     struct tsim_calibration c;
@@ -151,7 +148,6 @@ START_TEST(products_that_wait_for_memory) {
     ck_assert_double_eq(c.values[TSIM_CALIBRATED_MATRIX_RAMP].after, c.values[TSIM_CALIBRATED_MATRIX_RAMP].before);
     ck_assert_double_eq_tol(c.values[TSIM_CALIBRATED_MEMORY_SUSTAINED].after, 0.7, 1e-4);
 }
-END_TEST
 
 static void write_row(FILE *out, const char *shape, double time_s, const char *rest, double load_s) {
     fprintf(out, "%s,,%.17g,%s,%.17g\n", shape, 1e6 * time_s, rest, load_s / time_s);
@@ -160,7 +156,7 @@ static void write_row(FILE *out, const char *shape, double time_s, const char *r
 /* Products under load for 0.2 to 10 s, faster the shorter; with sums in fp32 and without; grouped ones, of which small
  * ones wait for 20 us of launches each; attention with heads of 128 and of 160. Kernels that ran for 10 ms are left
  * out. */
-START_TEST(finds_classes_of_shapes) {
+TSIM_TEST(finds_classes_of_shapes) {
     static const double LOADS[] = {0.2, 0.5, 1, 2, 5, 10, 20};
     char file[] = "/tmp/tsim-calibrate-XXXXXX", shape[96];
     FILE *out = fdopen(mkstemp(file), "w");
@@ -209,10 +205,9 @@ START_TEST(finds_classes_of_shapes) {
             ck_assert_double_eq_tol(c.values[i].after / TRUTH[i], 1, 1e-3);
         }
 }
-END_TEST
 
 /* Each wrong row is refused at its column. */
-START_TEST(refuses_wrong_rows) {
+TSIM_TEST(refuses_wrong_rows) {
     static const struct {
         const char *row;
         int column;
@@ -251,7 +246,6 @@ START_TEST(refuses_wrong_rows) {
     tsim_diags_release(&diags);
     tsim_diags_init(&diags);
 }
-END_TEST
 
 /* Shares of 2,250 TFLOP/s, as SimuMax writes them: time = FLOPs / share / peak. */
 static enum tsim_status read_shares(const char *lines, const char *accelerator, struct tsim_kernel_rows *rows) {
@@ -267,7 +261,7 @@ static enum tsim_status read_shares(const char *lines, const char *accelerator, 
     return status;
 }
 
-START_TEST(shares_of_a_peak) {
+TSIM_TEST(shares_of_a_peak) {
     static const char LINES[] =
         "matmul,\"b=2, m=128, k=256, n=512, layout=TN, accumulate=False, out_dtype=bf16\",0.5,here\n"
         "matmul,\"b=1, m=128, k=256, n=512, layout=NT, accumulate=True, out_dtype=fp32\",0.5,here\n"
@@ -306,9 +300,8 @@ START_TEST(shares_of_a_peak) {
     ck_assert_int_eq(read_shares(LINES, "b300", &rows), TSIM_OK);
     ck_assert_str_eq(rows.accelerator->name, "b300");
 }
-END_TEST
 
-START_TEST(shares_that_are_wrong) {
+TSIM_TEST(shares_that_are_wrong) {
     static const struct {
         const char *line, *says;
     } CASES[] = {{"matmul,\"b=1, m=1, k=1, n=1, layout=TT\",0.5,x", "layout"},
@@ -328,21 +321,5 @@ START_TEST(shares_that_are_wrong) {
     tsim_diags_release(&diags);
     tsim_diags_init(&diags);
 }
-END_TEST
 
-static Suite *calibrate_suite(void) {
-    Suite *suite = suite_create("calibrate");
-    TCase *tests = tcase_create("calibrate");
-    tcase_add_checked_fixture(tests, set_up_truth, tear_down);
-    tcase_add_test(tests, finds_what_was_put_in);
-    tcase_add_test(tests, intervals_hold_the_truth);
-    tcase_add_test(tests, leaves_the_rest_alone);
-    tcase_add_test(tests, products_that_wait_for_memory);
-    tcase_add_test(tests, finds_classes_of_shapes);
-    tcase_add_test(tests, refuses_wrong_rows);
-    tcase_add_test(tests, shares_of_a_peak);
-    tcase_add_test(tests, shares_that_are_wrong);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-TSIM_TEST_MAIN(calibrate_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_truth, tear_down)

@@ -80,7 +80,7 @@ static struct tsim_nccl_run run_of(const char *text) {
 }
 
 /* Each value that was changed is found to a thousandth, and no error is left. */
-START_TEST(finds_what_was_put_in) {
+TSIM_TEST_LOOP(finds_what_was_put_in, 0, 2) {
     static const struct truth H100 = {"dgx-h100", "ib-ndr", 310e9, 450e9, 0.9e-6, 0.81, 9e-6};
     static const struct truth A100 = {"dgx-a100", "ib-hdr", 200e9, 0, 0, 0.7, 12e-6};
     const struct truth *t = _i == 0 ? &H100 : &A100;
@@ -103,10 +103,9 @@ START_TEST(finds_what_was_put_in) {
     ck_assert_double_gt(c.before_frac, 0.05);
     ck_assert_uint_eq(c.n_left_out, 0);
 }
-END_TEST
 
 /* One size that took three times as long changes nothing. */
-START_TEST(single_sizes_do_not_pull) {
+TSIM_TEST(single_sizes_do_not_pull) {
     static const struct truth TRUTH = {"dgx-h100", "ib-ndr", 310e9, 450e9, 0.9e-6, 0, 0};
     struct tsim_nccl_run runs[2] = {run_of(text_of(&TRUTH, TSIM_ALL_REDUCE, 1, "H100")),
                                     run_of(text_of(&TRUTH, TSIM_ALL_GATHER, 1, "H100"))};
@@ -116,11 +115,10 @@ START_TEST(single_sizes_do_not_pull) {
     ck_assert_uint_eq(c.n_left_out, 1);
     ck_assert_double_eq_tol(c.values[TSIM_LINK_REDUCE].after / 450e9, 1, 1e-3);
 }
-END_TEST
 
 /* ---- what nccl-tests prints ---- */
 
-START_TEST(json_and_text_are_the_same) {
+TSIM_TEST(json_and_text_are_the_same) {
     static const char TEXT[] =
         "[1,0]<stdout>:# Collective test starting: reduce_scatter_perf\n"
         "[1,0]<stdout>:#  Rank  0 Group  0 Pid 7 on a device  0 [0x1b] NVIDIA H200\n"
@@ -148,10 +146,9 @@ START_TEST(json_and_text_are_the_same) {
         ck_assert_double_eq_tol(run.rows[1].measured_s, 50.25e-6, 1e-12);
     }
 }
-END_TEST
 
 /* Without a list of devices: 2 (n - 1) / n = 1.75 is of 8 ranks. Older tables lack the root. */
-START_TEST(ranks_from_bandwidths) {
+TSIM_TEST(ranks_from_bandwidths) {
     static const char TEXT[] = "$ mpirun ./all_reduce_perf -b 8 -e 1G\n"
                                "#       size         count    type   redop     time   algbw   busbw    error\n"
                                "     1048576        262144   float     sum    30.00   34.95   61.17    4e-07\n";
@@ -160,7 +157,6 @@ START_TEST(ranks_from_bandwidths) {
     ck_assert_int_eq(run.n_nodes, 0);
     ck_assert_double_eq_tol(run.rows[0].measured_s, 30e-6, 1e-12);
 }
-END_TEST
 
 /* ---- measured ---- */
 
@@ -176,7 +172,7 @@ static struct tsim_nccl_run measured(const char *name) {
 
 /* 8 H100: the in-switch bandwidth of the catalogue (480 GB/s, read at 8 GB) is found from all sizes; 2 nodes of 8 A100
  * on EFA: the catalogue's efficiency is. Errors become smaller. */
-START_TEST(measured_collectives) {
+TSIM_TEST(measured_collectives) {
     struct tsim_nccl_run h100 = measured("dgx-h100.txt"), p4de = measured("p4de.txt");
     struct tsim_link_calibration c;
     ck_assert_int_eq(tsim_calibrate_links(&arena, NULL, NULL, &h100, 1, &c, &diags), TSIM_OK);
@@ -187,20 +183,5 @@ START_TEST(measured_collectives) {
     ck_assert_double_eq_tol(c.values[TSIM_LINK_EFFICIENCY].after, 0.91, 0.05);
     ck_assert_double_lt(c.after_frac, c.before_frac);
 }
-END_TEST
 
-static Suite *links_suite(void) {
-    Suite *suite = suite_create("calibrate_links");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, finds_what_was_put_in, 0, 2);
-    tcase_add_test(tests, single_sizes_do_not_pull);
-    tcase_add_test(tests, json_and_text_are_the_same);
-    tcase_add_test(tests, ranks_from_bandwidths);
-    tcase_add_test(tests, measured_collectives);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(links_suite)
+TSIM_MAIN(60, set_up, tear_down)

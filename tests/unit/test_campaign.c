@@ -45,19 +45,18 @@ static struct moments moments_of(const struct tsim_campaign_job *job, int n, enu
 
 /* ---- without failures ---- */
 
-START_TEST(nothing_fails_and_nothing_is_lost) {
+TSIM_TEST(nothing_fails_and_nothing_is_lost) {
     struct tsim_campaign_job job = job_of(0, 0);
     struct tsim_replication r;
     tsim_campaign_replicate(&job, 0, &r);
     ck_assert(r.is_finished);
     ck_assert_double_eq(r.time_s, 10 * DAY);
 }
-END_TEST
 
 /* 240 h of work with a checkpoint of 60 s an hour: 239, for the last hour ends with the run. Evaluations of 5 min every
  * 24 h:
  * 9. Maintenance of 2 h with a save of 60 s and a restart of 300 s after 100 h and 200 h of time: 2. */
-START_TEST(planned_pauses_add_up) {
+TSIM_TEST(planned_pauses_add_up) {
     struct tsim_campaign_job job = job_of(0, 0);
     struct tsim_replication r;
     job.interval_s = HOUR;
@@ -75,28 +74,25 @@ START_TEST(planned_pauses_add_up) {
     ck_assert_double_eq_tol(r.lost_s[TSIM_CAMPAIGN_LOSS_MAINTENANCE], 2 * (2 * HOUR + 60 + 300), 1e-3);
     ck_assert_double_eq(r.redone_s, 0);
 }
-END_TEST
 
 /* ---- the optimal interval ---- */
 
 /* sqrt(2 d M): 60 s against 10 days is 1.4e-4 of it: corrections are of the order of sqrt(d / 2M) / 3 = 0.2 %. */
-START_TEST(the_interval_is_youngs_where_checkpoints_are_short) {
+TSIM_TEST(the_interval_is_youngs_where_checkpoints_are_short) {
     double young = sqrt(2 * 60 * 10 * DAY);
     ck_assert_double_eq_tol(tsim_optimal_interval_s(60, 10 * DAY) / young, 1, 4e-3);
     ck_assert(isinf(tsim_optimal_interval_s(60, (double)INFINITY)));
 }
-END_TEST
 
 /* sqrt(2dM) [1 + sqrt(d/2M)/3 + (d/2M)/9] - d (Daly 2006, equation 37), good to a percent until d is M / 2. */
-START_TEST(the_interval_is_dalys_where_they_are_long) {
+TSIM_TEST(the_interval_is_dalys_where_they_are_long) {
     for (double d = 10; d <= HOUR / 2; d *= 1.7) {
         double x = d / (2 * HOUR), daly = sqrt(2 * d * HOUR) * (1 + sqrt(x) / 3 + x / 9) - d;
         ck_assert_double_eq_tol(tsim_optimal_interval_s(d, HOUR) / daly, 1, 1e-2);
     }
 }
-END_TEST
 
-START_TEST(no_other_interval_is_faster) {
+TSIM_TEST(no_other_interval_is_faster) {
     struct tsim_campaign_job job = job_of(1, 6 * HOUR);
     job.stall_s = 120;
     double best = tsim_optimal_interval_s(120, 6 * HOUR);
@@ -108,7 +104,6 @@ START_TEST(no_other_interval_is_faster) {
         ck_assert_double_gt(moments_of(&job, 200, TIME).mean, fastest);
     }
 }
-END_TEST
 
 /* ---- expected time ---- */
 
@@ -124,12 +119,11 @@ static void check_daly(double interval_s, double stall_s, double restart_s, doub
     ck_assert_double_eq_tol(time.mean, expected, 4 * time.deviation / sqrt(N) + 2 * stall_s);
 }
 
-START_TEST(the_time_is_dalys) {
+TSIM_TEST(the_time_is_dalys) {
     check_daly(HOUR, 60, 600, DAY);
     check_daly(HOUR, 300, 600, 3 * HOUR);
     check_daly(3 * HOUR, 60, 1800, 3 * HOUR); /* rolled back more often than not; restarts that fail */
 }
-END_TEST
 
 /* ---- streams ---- */
 
@@ -177,32 +171,29 @@ static void check_equal_counts(double shape, double age_s) {
     ck_assert_double_eq_tol(one.deviation / many.deviation, 1, 4 / sqrt((double)N));
 }
 
-START_TEST(one_stream_is_as_good_as_one_for_each_unit) {
+TSIM_TEST(one_stream_is_as_good_as_one_for_each_unit) {
     check_equal_counts(1, 0);
     check_equal_counts(0.5, 0);         /* infant mortality: new hardware, */
     check_equal_counts(0.5, 100 * DAY); /* and burnt in */
     check_equal_counts(2, 20 * DAY);    /* wear */
 }
-END_TEST
 
-START_TEST(the_rate_is_that_of_all_units) {
+TSIM_TEST(the_rate_is_that_of_all_units) {
     struct tsim_campaign_job job = counting_job(16384, 16384 * DAY / 10);
     struct moments count = moments_of(&job, 400, INTERRUPTIONS); /* 100 in 10 days */
     ck_assert_double_eq_tol(count.mean, 100, 4 * 10 / sqrt(400));
     ck_assert_double_eq_tol(count.deviation, 10, 4 * 10 / sqrt(2 * 400));
 }
-END_TEST
 
 /* A shape next to 1 goes the way of ages and renewals, and must give the result of the constant rate. */
-START_TEST(a_shape_of_one_is_exponential) {
+TSIM_TEST(a_shape_of_one_is_exponential) {
     struct tsim_campaign_job job = counting_job(1000, 100 * DAY);
     job.causes[TSIM_CAUSE_ACCELERATOR].shape = 1 + 1e-12;
     struct moments count = moments_of(&job, 400, INTERRUPTIONS); /* 1,000 x 10 / 100 */
     ck_assert_double_eq_tol(count.mean, 100, 4 * 10 / sqrt(400));
 }
-END_TEST
 
-START_TEST(new_hardware_fails_more_often) {
+TSIM_TEST(new_hardware_fails_more_often) {
     struct tsim_campaign_job job = counting_job(1000, 1000 * DAY);
     job.causes[TSIM_CAUSE_ACCELERATOR].shape = 0.5;
     double fresh = moments_of(&job, 50, INTERRUPTIONS).mean;
@@ -215,7 +206,6 @@ START_TEST(new_hardware_fails_more_often) {
     ck_assert_double_gt(old, 10);
     ck_assert_double_lt(old, 20);
 }
-END_TEST
 
 /* ---- accounts ---- */
 
@@ -244,7 +234,7 @@ static struct tsim_campaign_job busy_job(void) {
     return job;
 }
 
-START_TEST(losses_and_work_are_the_time) {
+TSIM_TEST(losses_and_work_are_the_time) {
     struct tsim_campaign_job job = busy_job();
     for (int i = 0; i < 64; i++) {
         struct tsim_replication r;
@@ -265,7 +255,6 @@ START_TEST(losses_and_work_are_the_time) {
         ck_assert_double_gt(r.redone_s, 0);
     }
 }
-END_TEST
 
 struct heard {
     double end_s, work_s, sums[TSIM_N_CAMPAIGN_LOSSES + 1];
@@ -283,7 +272,7 @@ static void hear(void *context, double begin_s, double end_s, int loss, double a
 }
 
 /* From the first moment to the last; pauses are what they are charged with, as nothing of them is redone work. */
-START_TEST(stretches_are_the_whole_run) {
+TSIM_TEST(stretches_are_the_whole_run) {
     struct tsim_campaign_job job = busy_job();
     struct heard heard = {0};
     struct tsim_replication one, alone;
@@ -298,9 +287,8 @@ START_TEST(stretches_are_the_whole_run) {
     ck_assert_double_eq_tol(heard.sums[1 + TSIM_CAMPAIGN_LOSS_MAINTENANCE], one.lost_s[TSIM_CAMPAIGN_LOSS_MAINTENANCE],
                             0.1);
 }
-END_TEST
 
-START_TEST(a_replication_depends_on_its_number_alone) {
+TSIM_TEST(a_replication_depends_on_its_number_alone) {
     struct tsim_campaign_job job = busy_job();
     struct tsim_replication forward[8], again;
     for (int i = 0; i < 8; i++)
@@ -312,11 +300,10 @@ START_TEST(a_replication_depends_on_its_number_alone) {
         ck_assert(i == 0 || forward[i].time_s != forward[i - 1].time_s);
     }
 }
-END_TEST
 
 /* ---- what is done about failures ---- */
 
-START_TEST(notice_saves_the_work) {
+TSIM_TEST(notice_saves_the_work) {
     struct tsim_campaign_job job = job_of(0, 0);
     struct tsim_replication r;
     job.causes[TSIM_CAUSE_PREEMPTION] = taking_nodes(128, 128 * DAY);
@@ -330,9 +317,8 @@ START_TEST(notice_saves_the_work) {
     ck_assert_double_gt(r.interruptions[TSIM_CAUSE_PREEMPTION], 0);
     ck_assert_double_eq(r.redone_s, 0);
 }
-END_TEST
 
-START_TEST(memory_spares_and_elasticity_help) {
+TSIM_TEST(memory_spares_and_elasticity_help) {
     struct tsim_campaign_job job = busy_job();
     double plain = moments_of(&job, 100, TIME).mean;
     job.local_tier = true;
@@ -344,11 +330,10 @@ START_TEST(memory_spares_and_elasticity_help) {
     job.spares = 20;
     ck_assert_double_lt(moments_of(&job, 100, TIME).mean, with_memory);
 }
-END_TEST
 
 /* Nodes turn slow at a rate r and are found D later: the number of slow ones is that of an M/D/infinity queue, none
  * with probability exp(-r D). Nothing else takes time. The first D are faster. */
-START_TEST(stragglers_slow_down_until_they_are_found) {
+TSIM_TEST(stragglers_slow_down_until_they_are_found) {
     enum { N = 200 };
     struct tsim_campaign_job job = job_of(0, 0);
     double r = 128 / (640 * HOUR), d = 3 * HOUR;
@@ -363,9 +348,8 @@ START_TEST(stragglers_slow_down_until_they_are_found) {
     struct moments found = moments_of(&job, N, INTERRUPTIONS); /* Poisson, but for those of the last D */
     ck_assert_double_eq_tol(found.mean, r * (time.mean - d), 4 * sqrt(r * time.mean / N));
 }
-END_TEST
 
-START_TEST(a_straggler_needs_its_save_and_restart) {
+TSIM_TEST(a_straggler_needs_its_save_and_restart) {
     struct tsim_campaign_job job = job_of(0, 0);
     struct tsim_replication one;
     job.causes[TSIM_CAUSE_STRAGGLER] = taking_nodes(1, 5 * DAY);
@@ -382,19 +366,17 @@ START_TEST(a_straggler_needs_its_save_and_restart) {
         ck_assert_double_le(one.lost_s[TSIM_CAUSE_STRAGGLER], found * (60 + 300 + HOUR / 2) + HOUR / 2 + 1);
     }
 }
-END_TEST
 
-START_TEST(a_run_without_hope_is_given_up) {
+TSIM_TEST(a_run_without_hope_is_given_up) {
     struct tsim_campaign_job job = job_of(1000, HOUR); /* every 3.6 s, with a restart of 300 s */
     struct tsim_replication r;
     tsim_campaign_replicate(&job, 0, &r);
     ck_assert(!r.is_finished);
 }
-END_TEST
 
 /* ---- random numbers ---- */
 
-START_TEST(uniform_numbers_have_their_moments) {
+TSIM_TEST(uniform_numbers_have_their_moments) {
     enum { N = 100000 };
     double sum = 0, squares = 0, logs = 0;
     struct tsim_random a, b;
@@ -412,32 +394,5 @@ START_TEST(uniform_numbers_have_their_moments) {
     ck_assert_double_eq_tol(squares / N, 1.0 / 3, 4 * 0.298 / sqrt(N));
     ck_assert_double_eq_tol(logs / N, 1, 4 / sqrt(N));
 }
-END_TEST
 
-static Suite *campaign_suite(void) {
-    Suite *suite = suite_create("campaign");
-    TCase *all = tcase_create("all");
-    tcase_add_test(all, nothing_fails_and_nothing_is_lost);
-    tcase_add_test(all, planned_pauses_add_up);
-    tcase_add_test(all, the_interval_is_youngs_where_checkpoints_are_short);
-    tcase_add_test(all, the_interval_is_dalys_where_they_are_long);
-    tcase_add_test(all, no_other_interval_is_faster);
-    tcase_add_test(all, the_time_is_dalys);
-    tcase_add_test(all, one_stream_is_as_good_as_one_for_each_unit);
-    tcase_add_test(all, the_rate_is_that_of_all_units);
-    tcase_add_test(all, a_shape_of_one_is_exponential);
-    tcase_add_test(all, new_hardware_fails_more_often);
-    tcase_add_test(all, losses_and_work_are_the_time);
-    tcase_add_test(all, stretches_are_the_whole_run);
-    tcase_add_test(all, a_replication_depends_on_its_number_alone);
-    tcase_add_test(all, notice_saves_the_work);
-    tcase_add_test(all, memory_spares_and_elasticity_help);
-    tcase_add_test(all, stragglers_slow_down_until_they_are_found);
-    tcase_add_test(all, a_straggler_needs_its_save_and_restart);
-    tcase_add_test(all, a_run_without_hope_is_given_up);
-    tcase_add_test(all, uniform_numbers_have_their_moments);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-TSIM_TEST_MAIN(campaign_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

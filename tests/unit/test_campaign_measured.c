@@ -16,7 +16,7 @@ static struct tsim_campaign campaign_of(const char *id, const struct tsim_overri
 
 /* The defaults are this count, so only that 2,048 nodes of components come to it again. A count of 419 is known to
  * sqrt(419) = 20; at least 90 % of the time was effective. */
-START_TEST(llama3_405b) {
+TSIM_TEST(llama3_405b) {
     struct tsim_campaign c = campaign_of("llama3-405b-54-days", NULL, 0);
     ck_assert_double_eq_tol(c.failures / c.mean_days, 419.0 / 54, 2 * sqrt(419) / 54);
     ck_assert_double_ge(c.goodput, 0.9);
@@ -24,21 +24,19 @@ START_TEST(llama3_405b) {
     ck_assert_double_eq_tol(c.interruptions[TSIM_CAUSE_HBM] / c.failures, 72.0 / 419, 0.01);
     ck_assert_double_eq_tol(c.interruptions[TSIM_CAUSE_LINK] / c.failures, 35.0 / 419, 0.01);
 }
-END_TEST
 
 /* At the rate of DGX A100s, of which BLOOM's is one: one to two failures of GPUs a week were counted. */
-START_TEST(bloom_176b) {
+TSIM_TEST(bloom_176b) {
     struct tsim_campaign c = campaign_of("bloom-176b-whole-run", NULL, 0);
     double of_gpus = c.interruptions[TSIM_CAUSE_ACCELERATOR] + c.interruptions[TSIM_CAUSE_HBM];
     double a_week = of_gpus / c.mean_days * 7;
     ck_assert_double_ge(a_week, 1);
     ck_assert_double_le(a_week, 2);
 }
-END_TEST
 
 /* Luccioni et al. 2023 (JMLR 24, 253), table 3, has 433,196 kWh at the accelerators' limit of 400 W and 256,646 kWh of
  * everything around them in 1,082,990 accelerator hours, and 11.2 t embodied. */
-START_TEST(bloom_176b_energy) {
+TSIM_TEST(bloom_176b_energy) {
     struct tsim_campaign c = campaign_of("bloom-176b-whole-run", NULL, 0);
     double hours = c.mean_days * 24 * 384;
     ck_assert_double_eq_tol(c.energy_kwh / (433196 + 256646), 1, 0.15);
@@ -49,19 +47,17 @@ START_TEST(bloom_176b_energy) {
     /* 52 nodes with those that stand by, of which the paper counts 48 */
     ck_assert_double_eq_tol(c.embodied_co2_kg / hours * 48 / 52 / (11200 / 1082990.0), 1, 0.01);
 }
-END_TEST
 
 /* Rate of jobs on 8 GPUs (47.7 days), measured on 1,024: 7.9 h. 91 in 30 days are known to 9.5. */
-START_TEST(rsc1_1024) {
+TSIM_TEST(rsc1_1024) {
     struct tsim_campaign c = campaign_of("rsc1-1024", NULL, 0);
     ck_assert_double_eq_tol(c.failures / c.mean_days * 30, 91, 2 * sqrt(91));
     ck_assert_double_eq_tol(c.mtbf_s / 3600, 7.9, 2 * 7.9 / sqrt(91));
 }
-END_TEST
 
 /* The node failures alone, 6.50 in 1,000 node-days, which the paper projects with: 1.8 h on 16,384 GPUs and 0.23 h on
  * 131,072. Its formula and this are one (nodes x rate), so they agree to its rounding. */
-START_TEST(rsc1_projections) {
+TSIM_TEST(rsc1_projections) {
     static const struct {
         const char *nodes;
         double hours, rounding;
@@ -76,11 +72,10 @@ START_TEST(rsc1_projections) {
         ck_assert_double_eq_tol(c.mtbf_s / 3600, SIZES[i].hours, SIZES[i].rounding);
     }
 }
-END_TEST
 
 /* The rate is the count (105 in 60 days); at the default rates there would have been 28. The two months also hold what
  * was trained again from earlier checkpoints with other learning rates, which is not simulated. */
-START_TEST(opt_175b) {
+TSIM_TEST(opt_175b) {
     const struct tsim_override llama3 = {"reliability.node_mtbf", "6334 h"};
     struct tsim_campaign c = campaign_of("opt-175b-whole-run", NULL, 0);
     ck_assert_double_eq_tol(c.failures / c.mean_days * 60, 105, 2 * sqrt(105));
@@ -88,7 +83,6 @@ START_TEST(opt_175b) {
     c = campaign_of("opt-175b-whole-run", &llama3, 1);
     ck_assert_double_eq_tol(c.failures / c.mean_days * 60, 28, 2 * sqrt(28));
 }
-END_TEST
 
 /* ---- rates: hardware/calibration/failures.csv ---- */
 
@@ -115,7 +109,7 @@ static int read_machines(void) {
 
 /* The factor holds for one more machine, eight times of ten: Student's t with three degrees of freedom leaves a
  * tenth above 1.638. */
-START_TEST(machines_differ_by_the_default_spread) {
+TSIM_TEST(machines_differ_by_the_default_spread) {
     int n = read_machines();
     double sum = 0, squares = 0;
     ck_assert_int_eq(n, 4);
@@ -129,7 +123,6 @@ START_TEST(machines_differ_by_the_default_spread) {
                             exp(1.638 * deviation * sqrt(1 + 1.0 / n)), 0.05);
     ck_assert_double_eq(load_shipped("llama70b", &given, 1)->reliability.rate_spread, 1);
 }
-END_TEST
 
 static double node_h_of(const char *node) {
     const struct tsim_override overrides[] = {{"cluster.node", node}, {"reliability", "{}"}};
@@ -139,7 +132,7 @@ static double node_h_of(const char *node) {
 }
 
 /* A node fails as often as was counted of its kind: the middle of the A100s, the one machine of H100s. */
-START_TEST(nodes_have_the_rates_that_were_counted) {
+TSIM_TEST(nodes_have_the_rates_that_were_counted) {
     int n = read_machines();
     double of_a100[MOST_MACHINES];
     int n_a100 = 0;
@@ -153,23 +146,5 @@ START_TEST(nodes_have_the_rates_that_were_counted) {
     double middle = fmax(fmin(of_a100[0], of_a100[1]), fmin(fmax(of_a100[0], of_a100[1]), of_a100[2]));
     ck_assert_double_eq_tol(node_h_of("dgx-a100") / middle, 1, 0.05);
 }
-END_TEST
 
-static Suite *campaign_measured_suite(void) {
-    Suite *suite = suite_create("campaign_measured");
-    TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, set_up, tear_down);
-    tcase_set_timeout(all, 120);
-    tcase_add_test(all, llama3_405b);
-    tcase_add_test(all, bloom_176b);
-    tcase_add_test(all, bloom_176b_energy);
-    tcase_add_test(all, rsc1_1024);
-    tcase_add_test(all, rsc1_projections);
-    tcase_add_test(all, opt_175b);
-    tcase_add_test(all, machines_differ_by_the_default_spread);
-    tcase_add_test(all, nodes_have_the_rates_that_were_counted);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-TSIM_TEST_MAIN(campaign_measured_suite)
+TSIM_MAIN(120, set_up, tear_down)

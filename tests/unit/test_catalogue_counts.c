@@ -69,7 +69,7 @@ static const struct count {
     {"t5-11b", 11307321344.0},
 };
 
-START_TEST(exact_parameters) {
+TSIM_TEST_ROWS(exact_parameters, COUNTS) {
     const struct count *count = &COUNTS[_i];
     const struct tsim_model *model;
     ck_assert_int_eq(tsim_catalogue_load_model(&arena, count->id, &model, &diags), TSIM_OK);
@@ -78,7 +78,6 @@ START_TEST(exact_parameters) {
     if (model->experts.count == 0 && model->n_tables == 0)
         ck_assert_double_eq(tsim_model_active_parameters(model), count->parameters);
 }
-END_TEST
 
 static void list(enum tsim_catalogue_kind kind, const char *const **ids, size_t *n_ids) {
     ck_assert_int_eq(tsim_catalogue_list(&arena, kind, ids, n_ids, &diags), TSIM_OK);
@@ -107,7 +106,7 @@ static double stated_parameters(const char *source) {
 }
 
 /* Every model whose source says how many parameters it has, has as many; most say it. */
-START_TEST(stated_counts) {
+TSIM_TEST(stated_counts) {
     const char *const *ids;
     size_t n_ids, n_stated = 0;
     ck_assert_double_eq(stated_parameters("a table; 1,234,567 parameters, of which 12 are used"), 1234567);
@@ -124,11 +123,10 @@ START_TEST(stated_counts) {
     }
     ck_assert_uint_ge(n_stated, 60);
 }
-END_TEST
 
 /* Mixtral uses 2 of 8 experts of 3 x 4,096 x 14,336 in each of 32 layers; DeepSeek-V3 8 of 256 experts of
  * 3 x 7,168 x 2,048 in 58. Their papers say 12.9 B and 37 B. */
-START_TEST(active_parameters) {
+TSIM_TEST(active_parameters) {
     static const struct count ACTIVE[] = {{"mixtral-8x7b", 46702792704.0 - 32 * 6 * 176160768.0},
                                           {"deepseek-v3", 671026419200.0 - 58 * 248 * 44040192.0}};
     for (size_t i = 0; i < sizeof ACTIVE / sizeof ACTIVE[0]; i++) {
@@ -137,10 +135,9 @@ START_TEST(active_parameters) {
         ck_assert_double_eq(tsim_model_active_parameters(model), ACTIVE[i].parameters);
     }
 }
-END_TEST
 
 /* A precision has a peak exactly if it has a sustained fraction; and nothing beats its own limits. */
-START_TEST(accelerators) {
+TSIM_TEST(accelerators) {
     const char *const *ids;
     size_t n_ids;
     list(TSIM_CATALOGUE_ACCELERATORS, &ids, &n_ids);
@@ -159,12 +156,11 @@ START_TEST(accelerators) {
                       "%s: later attention kernels are no slower", ids[i]);
     }
 }
-END_TEST
 
 /* Peaks follow from units, clock and products per unit and clock (dense): V100 8 tensor cores of 64, A100 and Orin 4 of
  * 256, H100 4 of 512 fused multiply-adds; a core of a Xeon 512 by AMX and two vector units of 16, of an M2 128. The
  * datasheets round to 3 digits. */
-START_TEST(peaks_follow_from_clocks) {
+TSIM_TEST(peaks_follow_from_clocks) {
     static const struct {
         const char *id;
         double fma_per_unit;
@@ -186,9 +182,8 @@ START_TEST(peaks_follow_from_clocks) {
         ck_assert_double_eq_tol(peak / a->peak_flops_per_s[PARTS[i].precision], 1, 0.005);
     }
 }
-END_TEST
 
-START_TEST(nodes) {
+TSIM_TEST(nodes) {
     const char *const *ids;
     size_t n_ids;
     list(TSIM_CATALOGUE_NODES, &ids, &n_ids);
@@ -201,9 +196,8 @@ START_TEST(nodes) {
         ck_assert_msg(node->power_overhead_idle_w <= node->power_overhead_w, "%s", ids[i]);
     }
 }
-END_TEST
 
-START_TEST(everything_else_loads) {
+TSIM_TEST(everything_else_loads) {
     const char *const *ids;
     size_t n_ids;
     list(TSIM_CATALOGUE_MODELS, &ids, &n_ids);
@@ -223,10 +217,9 @@ START_TEST(everything_else_loads) {
         ck_assert_int_eq(tsim_catalogue_load_software(&arena, ids[i], &software, &diags), TSIM_OK);
     }
 }
-END_TEST
 
 /* A scenario that names a profile and nothing else runs what that software has. */
-START_TEST(defaults_are_supported) {
+TSIM_TEST(defaults_are_supported) {
     const char *const *ids;
     size_t n_ids;
     list(TSIM_CATALOGUE_SOFTWARE, &ids, &n_ids);
@@ -241,24 +234,5 @@ START_TEST(defaults_are_supported) {
         ck_assert_msg(tsim_is_in(has->recompute, s->defaults.recompute), "%s recomputes otherwise", ids[i]);
     }
 }
-END_TEST
 
-static Suite *catalogue_counts_suite(void) {
-    Suite *suite = suite_create("catalogue_counts");
-    TCase *models = tcase_create("models"), *hardware = tcase_create("hardware");
-    tcase_add_checked_fixture(models, set_up, tear_down);
-    tcase_add_loop_test(models, exact_parameters, 0, (int)(sizeof COUNTS / sizeof COUNTS[0]));
-    tcase_add_test(models, active_parameters);
-    tcase_add_test(models, stated_counts);
-    tcase_add_checked_fixture(hardware, set_up, tear_down);
-    tcase_add_test(hardware, accelerators);
-    tcase_add_test(hardware, peaks_follow_from_clocks);
-    tcase_add_test(hardware, nodes);
-    tcase_add_test(hardware, everything_else_loads);
-    tcase_add_test(hardware, defaults_are_supported);
-    suite_add_tcase(suite, models);
-    suite_add_tcase(suite, hardware);
-    return suite;
-}
-
-TSIM_TEST_MAIN(catalogue_counts_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -106,7 +106,7 @@ static struct tsim_history parsed(const struct bytes *file, const char *name) {
 
 /* ---- reading ---- */
 
-START_TEST(kernels_and_what_they_wait_for) {
+TSIM_TEST(kernels_and_what_they_wait_for) {
     struct bytes file = {.n = 0}, node = begin_node(7, COMPUTE, 12);
     put_version(&file);
     put_number(&node, 6, 100);
@@ -129,10 +129,9 @@ START_TEST(kernels_and_what_they_wait_for) {
     ck_assert_int_eq(e.nodes[1].n_deps, 1);
     ck_assert_int_eq(e.nodes[1].deps[0], 0);
 }
-END_TEST
 
 /* Every type of number that the schema has for one value: 1,000. Signed ones are zigzag, 2,000. */
-START_TEST(numbers_of_every_type) {
+TSIM_TEST(numbers_of_every_type) {
     const double d = 1000;
     const float f = 1000;
     const uint32_t u32 = 1000;
@@ -166,10 +165,9 @@ START_TEST(numbers_of_every_type) {
         ck_assert_int_eq(e.rank, -1);
     }
 }
-END_TEST
 
 /* Field 6 is the start in microseconds, of 64 bits: a profiler's clock counts from 1970 at most. */
-START_TEST(times_that_cannot_be) {
+TSIM_TEST(times_that_cannot_be) {
     static const struct {
         uint64_t start_us, duration_us;
         bool is_good;
@@ -185,9 +183,8 @@ START_TEST(times_that_cannot_be) {
         ck_assert_int_eq(parse(&file, "a.0.et", &e) == TSIM_OK, CASES[i].is_good);
     }
 }
-END_TEST
 
-START_TEST(process_groups) {
+TSIM_TEST(process_groups) {
     struct bytes file = {.n = 0}, node = begin_node(1, METADATA, 0), inputs = {.n = 0};
     put_version(&file);
     put_text(&inputs, 1,
@@ -210,11 +207,10 @@ START_TEST(process_groups) {
     ck_assert_int_eq(all->n_ranks, 0);
     ck_assert_int_eq(e.groups[e.nodes[3].group].n_ranks, -1); /* named, not told */
 }
-END_TEST
 
 /* The schema of spring 2023 has no metadata, COMP_NODE 3, COMM_COLL_NODE 6, ALL_GATHER 2 and REDUCE_SCATTER 3,
  * `parent`, and attributes with a type: {name 1, type 2 (INT 1), i 5}. */
-START_TEST(the_schema_of_2023) {
+TSIM_TEST(the_schema_of_2023) {
     struct bytes file = {.n = 0};
     for (uint64_t i = 0; i < 2; i++) {
         struct bytes node = begin_node(i, i == 0 ? 3 : 6, 0);
@@ -239,7 +235,6 @@ START_TEST(the_schema_of_2023) {
     ck_assert_double_eq(e.nodes[1].comm_bytes, 4096);
     ck_assert_int_eq(e.nodes[1].n_deps, 1);
 }
-END_TEST
 
 static const char *mistake(const struct bytes *file) {
     struct tsim_history e;
@@ -248,7 +243,7 @@ static const char *mistake(const struct bytes *file) {
     return diags.items[before].message;
 }
 
-START_TEST(mistakes) {
+TSIM_TEST(mistakes) {
     struct bytes empty = {.n = 0}, file = {.n = 0};
     ck_assert_ptr_nonnull(strstr(mistake(&empty), "empty"));
     put_version(&file);
@@ -278,9 +273,8 @@ START_TEST(mistakes) {
     ck_assert_int_eq(parsed(&lost, "a").nodes[0].n_deps, 0);
     ck_assert_uint_eq(diags.n_warnings, n_warnings + 1);
 }
-END_TEST
 
-START_TEST(written_and_read_again) {
+TSIM_TEST(written_and_read_again) {
     const int32_t deps[] = {0}, ranks[] = {1, 5};
     struct tsim_history_node nodes[] = {
         {.id = 1, .name = "a", .kind = TSIM_HISTORY_COMPUTE, .duration_s = 1.4e-6, .n_ops = 12, .bytes = 34},
@@ -324,7 +318,6 @@ START_TEST(written_and_read_again) {
     ck_assert(b[3].is_host);
     ck_assert_int_eq(b[3].stream, 3);
 }
-END_TEST
 
 /* ---- replaying, on a node of eight ---- */
 
@@ -380,7 +373,7 @@ static struct tsim_history of_rank(int32_t rank, const struct tsim_history_node 
 
 /* Two kernels on one stream of the accelerator and one of 5 s on the host, which nothing waits for: 5 s, of which the
  * host is alone for 2. */
-START_TEST(streams_run_side_by_side) {
+TSIM_TEST(streams_run_side_by_side) {
     struct tsim_history_node nodes[] = {kernel(1), kernel(2), kernel(5)};
     nodes[2].is_host = true;
     struct tsim_history e = of_rank(0, nodes, 3);
@@ -391,10 +384,9 @@ START_TEST(streams_run_side_by_side) {
     nodes[0].stream = 9; /* another stream: both kernels at a time */
     ck_assert_double_eq_tol(replayed(&e, 1).ranks[0].compute_s, 2, 1e-9);
 }
-END_TEST
 
 /* Time is counted up to 9.2e6 s: what would end later is refused, one node's time or those of several. */
-START_TEST(times_that_are_too_long) {
+TSIM_TEST(times_that_are_too_long) {
     static const struct {
         double first_s, second_s;
         bool is_host, is_good;
@@ -410,10 +402,9 @@ START_TEST(times_that_are_too_long) {
         ck_assert_int_eq(status_of(&e, 1), CASES[i].is_good ? TSIM_OK : TSIM_ERR_LIMIT);
     }
 }
-END_TEST
 
 /* The faster rank waits for the slower one; then both take what the collective costs. */
-START_TEST(a_collective_begins_with_the_last) {
+TSIM_TEST(a_collective_begins_with_the_last) {
     const int32_t deps[] = {0};
     struct tsim_history_node slow[] = {kernel(3), all_reduce(1e9, deps)}, fast[] = {kernel(1), all_reduce(1e9, deps)};
     struct tsim_history e[] = {of_rank(0, slow, 2), of_rank(1, fast, 2)};
@@ -423,20 +414,18 @@ START_TEST(a_collective_begins_with_the_last) {
     ck_assert_double_eq_tol(r.ranks[1].waiting_s, 2, 1e-9);
     ck_assert_double_eq_tol(r.ranks[1].exposed_communication_s, c, 1e-9);
 }
-END_TEST
 
 /* Chakra tells a rank's own part of an all-gather, tsim the whole. */
-START_TEST(an_all_gather_of_parts) {
+TSIM_TEST(an_all_gather_of_parts) {
     struct tsim_history_node node = all_reduce(1e8, NULL);
     node.collective = TSIM_HISTORY_ALL_GATHER;
     struct tsim_history e = of_rank(0, &node, 1);
     ck_assert_double_eq_tol(replayed(&e, 1).time_s, cost_s(eight(), TSIM_ALL_GATHER, 8e8, 8), 1e-9);
 }
-END_TEST
 
 /* Two process groups of the same ranks run at the same time on the same links: their bytes cross the accelerator's port
  * one after another. */
-START_TEST(collectives_share_links) {
+TSIM_TEST(collectives_share_links) {
     const int32_t ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
     const struct tsim_history_group groups[] = {{"a", 8, ranks}, {"b", 8, ranks}};
     struct tsim_history_node nodes[] = {all_reduce(4e9, NULL), all_reduce(4e9, NULL)};
@@ -460,10 +449,9 @@ START_TEST(collectives_share_links) {
     ck_assert_double_eq_tol(replayed(&one, 1).time_s, cost.time_s, 1e-9);
     ck_assert_double_eq_tol(replayed(&e, 1).time_s, cost.latency_s + 2 * port_s, 1e-9);
 }
-END_TEST
 
 /* It takes 2 s on rank 0, a message, and 1 s on rank 1. */
-START_TEST(a_message_from_stage_to_stage) {
+TSIM_TEST(a_message_from_stage_to_stage) {
     const int32_t deps[] = {0};
     struct tsim_history_node first[] = {kernel(2), kernel(0)}, second[] = {kernel(0), kernel(1)};
     first[1].kind = TSIM_HISTORY_SEND;
@@ -480,11 +468,10 @@ START_TEST(a_message_from_stage_to_stage) {
     second[0].tag = 4;
     ck_assert_int_eq(status_of(e, 2), TSIM_ERR_INFEASIBLE);
 }
-END_TEST
 
 /* A message that fits into the receiver's buffer (c long) flows while the receiver still computes for 3 s; a larger one
  * waits for it. */
-START_TEST(a_message_that_does_not_wait) {
+TSIM_TEST(a_message_that_does_not_wait) {
     const int32_t deps[] = {0};
     struct tsim_history_node first[] = {kernel(1), kernel(0)}, second[] = {kernel(3), kernel(0)};
     first[1].kind = TSIM_HISTORY_SEND;
@@ -505,12 +492,11 @@ START_TEST(a_message_that_does_not_wait) {
     ck_assert_double_eq_tol(r.ranks[1].communication_s, c, 1e-9); /* under its kernel */
     ck_assert_double_eq_tol(r.ranks[1].exposed_communication_s, 0, 1e-12);
 }
-END_TEST
 
 /* The ring all-reduce of 1 MiB that ASTRA-sim's examples spell out (custom_ring_allreduce_8npus_1MB): each of 8 ranks
  * sends an eighth to the next, then receives one from the previous, 14 times, each after what it did before. All send
  * first: messages that wait for their receiver wait for ever, the others take 14 times as long as one. */
-START_TEST(a_ring_in_which_all_send_first) {
+TSIM_TEST(a_ring_in_which_all_send_first) {
     enum { N = 8, STEPS_OF_RING = 2 * (N - 1), NODES = 2 * STEPS_OF_RING };
     static const double PART_BYTES = 1048576.0 / N;
     int32_t before[NODES];
@@ -539,10 +525,9 @@ START_TEST(a_ring_in_which_all_send_first) {
     ck_assert_ptr_nonnull(strstr(last->message, "112 messages are larger than eager_limit, 131"));
     ck_assert_ptr_nonnull(strstr(last->hint, "--set eager_limit"));
 }
-END_TEST
 
 /* A node that 40 others on 40 streams wait for: more than a task of the engine can tell at once. */
-START_TEST(many_wait_for_one) {
+TSIM_TEST(many_wait_for_one) {
     const int32_t deps[] = {0};
     struct tsim_history_node nodes[41];
     nodes[0] = kernel(1);
@@ -555,9 +540,8 @@ START_TEST(many_wait_for_one) {
     struct tsim_history e = of_rank(3, nodes, 41);
     ck_assert_double_eq_tol(replayed(&e, 1).time_s, 1 + 20, 1e-9);
 }
-END_TEST
 
-START_TEST(ranks_that_disagree) {
+TSIM_TEST(ranks_that_disagree) {
     struct tsim_history_node a[] = {all_reduce(8, NULL)}, b[] = {all_reduce(8, NULL), all_reduce(8, NULL)};
     struct tsim_history e[] = {of_rank(0, a, 1), of_rank(1, b, 2)};
     ck_assert_int_eq(status_of(e, 2), TSIM_ERR_INFEASIBLE); /* one collective, or two */
@@ -569,7 +553,6 @@ START_TEST(ranks_that_disagree) {
     e[1].rank = 8;
     ck_assert_int_eq(status_of(e, 2), TSIM_ERR_REFERENCE); /* beyond the cluster */
 }
-END_TEST
 
 /* ---- there and back: a simulated step, exported and replayed on its own cluster ---- */
 
@@ -636,32 +619,29 @@ static void go_there_and_back(const char *golden, const char *detail, const char
 }
 
 /* Times are whole microseconds in a trace. */
-START_TEST(operators_there_and_back) {
+TSIM_TEST_LOOP(operators_there_and_back, 0, getenv("TSIM_CASES") ? N_STEPS : N_BRIEF_STEPS) {
     /* A trace has the bytes of exchanges with a copy for each node, not that they reach 0.85 of the links: those that
      * no pass hides are replayed so much faster. */
     bool waits_for_exchanges = strcmp(STEPS[_i], "deepseek-v3") == 0;
     go_there_and_back(STEPS[_i], "operators", NULL, waits_for_exchanges ? 0.04 : 0.0005);
 }
-END_TEST
 
 /* The kernels of a pass share what collectives beside them take. */
-START_TEST(passes_there_and_back) {
+TSIM_TEST_LOOP(passes_there_and_back, 0, getenv("TSIM_CASES") ? 4 : 3) {
     static const char *const SOME[] = {"zero3-hybrid", "mixtral", "context-parallel", "dualpipe"};
     go_there_and_back(SOME[_i], "passes", NULL, 0.005);
 }
-END_TEST
 
 /* Copies begin with their pass, which is over when they are, as the host's update begins when it has the gradients. */
-START_TEST(copies_there_and_back) {
+TSIM_TEST_LOOP(copies_there_and_back, 0, getenv("TSIM_CASES") ? 3 : 2) {
     static const char *const SOME[] = {"zero0-no-overlap", "zero3", "interleaved"};
     go_there_and_back(SOME[_i], "operators", "{activations: 90 %, optimizer: true}", 0.005);
 }
-END_TEST
 
 /* A tensor-parallel pass forward through four layers and the head on one stage: sequence parallelism gathers and
  * scatters the activations twice in a layer (Korthikanti et al. 2022, section 4.2.2), all b x s x h of them in 16
  * bits. */
-START_TEST(operators_are_nodes) {
+TSIM_TEST(operators_are_nodes) {
     static const double ACTIVATIONS_BYTES = 1.0 * 4096 * 8192 * 2;
     enum { TENSOR = 8, LAYERS = 4 };
     const struct tsim_override settings[] = {
@@ -701,37 +681,5 @@ START_TEST(operators_are_nodes) {
     ck_assert_int_eq(n_products, LAYERS);
     tsim_recorder_release(recorder);
 }
-END_TEST
 
-static Suite *chakra_suite(void) {
-    Suite *suite = suite_create("chakra");
-    TCase *tests = tcase_create("chakra");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, kernels_and_what_they_wait_for);
-    tcase_add_test(tests, numbers_of_every_type);
-    tcase_add_test(tests, times_that_cannot_be);
-    tcase_add_test(tests, process_groups);
-    tcase_add_test(tests, the_schema_of_2023);
-    tcase_add_test(tests, mistakes);
-    tcase_add_test(tests, written_and_read_again);
-    tcase_add_test(tests, streams_run_side_by_side);
-    tcase_add_test(tests, times_that_are_too_long);
-    tcase_add_test(tests, a_collective_begins_with_the_last);
-    tcase_add_test(tests, an_all_gather_of_parts);
-    tcase_add_test(tests, collectives_share_links);
-    tcase_add_test(tests, a_message_from_stage_to_stage);
-    tcase_add_test(tests, a_message_that_does_not_wait);
-    tcase_add_test(tests, a_ring_in_which_all_send_first);
-    tcase_add_test(tests, many_wait_for_one);
-    tcase_add_test(tests, ranks_that_disagree);
-    const bool is_long = getenv("TSIM_CASES");
-    tcase_add_loop_test(tests, operators_there_and_back, 0, is_long ? N_STEPS : N_BRIEF_STEPS);
-    tcase_add_loop_test(tests, passes_there_and_back, 0, is_long ? 4 : 3);
-    tcase_add_loop_test(tests, copies_there_and_back, 0, is_long ? 3 : 2);
-    tcase_add_test(tests, operators_are_nodes);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(chakra_suite)
+TSIM_MAIN(60, set_up, tear_down)

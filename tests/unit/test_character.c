@@ -26,24 +26,22 @@ static double weights_stay_s(double m, double n, double k) {
 }
 
 /* Whole arrays and enough rows: the peak, whether n alone deals the work to the arrays or m must be cut. */
-START_TEST(whole_arrays_reach_the_peak) {
+TSIM_TEST(whole_arrays_reach_the_peak) {
     ck_assert_double_eq_tol(weights_stay_s(4096, 512, 1024), 2.0 * 4096 * 512 * 1024 / 1e15, 1e-18);
     ck_assert_double_eq_tol(weights_stay_s(4096, 128, 1024), 2.0 * 4096 * 128 * 1024 / 1e15, 1e-18);
 }
-END_TEST
 
 /* One column or one row of weights more takes a whole array; fewer rows than an array is wide take as long as so many,
  * because the next weights are loaded meanwhile. A GPU's tiles would not see the depth. */
-START_TEST(parts_of_an_array_cost_whole_ones) {
+TSIM_TEST(parts_of_an_array_cost_whole_ones) {
     ck_assert_double_eq(weights_stay_s(4096, 512, 129), weights_stay_s(4096, 512, 256));
     ck_assert_double_eq(weights_stay_s(4096, 385, 128), weights_stay_s(4096, 512, 128));
     ck_assert_double_eq(weights_stay_s(8, 512, 128), weights_stay_s(128, 512, 128));
     ck_assert_double_lt(weights_stay_s(128, 512, 128), weights_stay_s(129, 512, 128));
 }
-END_TEST
 
 /* Squares of results, depth as it is: two arrays of 256. */
-START_TEST(arrays_that_keep_results) {
+TSIM_TEST(arrays_that_keep_results) {
     e.accelerator.compute_units = 2;
     e.accelerator.array_side = 256;
     e.accelerator.array_stationary = TSIM_STATIONARY_OUTPUTS;
@@ -52,11 +50,10 @@ START_TEST(arrays_that_keep_results) {
     ck_assert_double_eq(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 257, 256, 129), full);
     ck_assert_double_eq(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 513, 256, 129), 2 * full);
 }
-END_TEST
 
 /* Blocks that a product leaves idle take parts of its depth: an eighth of the time of eight times as many rows, as long
  * as a part is worth its reduction (512 elements). */
-START_TEST(idle_blocks_of_an_array_share_the_depth) {
+TSIM_TEST(idle_blocks_of_an_array_share_the_depth) {
     const struct tsim_accelerator *a;
     ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "gaudi2", &a, &diags), TSIM_OK);
     double all = tsim_gemm_s(a, TSIM_BF16, 1, 1024, 128, 65536);
@@ -65,10 +62,9 @@ START_TEST(idle_blocks_of_an_array_share_the_depth) {
     ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_BF16, 1, 128, 128, 600), tsim_gemm_s(a, TSIM_BF16, 1, 1024, 128, 600),
                             1e-12);
 }
-END_TEST
 
 /* Arrays x side^2 x 2 x clock are the stated peaks of TPU (docs.cloud.google.com/tpu/docs), Trainium and Gaudi. */
-START_TEST(peaks_are_those_of_the_arrays) {
+TSIM_TEST(peaks_are_those_of_the_arrays) {
     static const char *const IDS[] = {"tpu-v3",    "tpu-v4",    "tpu-v5e", "tpu-v5p",
                                       "trainium1", "trainium2", "gaudi2",  "gaudi3"};
     for (size_t i = 0; i < sizeof IDS / sizeof IDS[0]; i++) {
@@ -79,13 +75,12 @@ START_TEST(peaks_are_those_of_the_arrays) {
         ck_assert_msg(fabs(flops_per_s / a->peak_flops_per_s[TSIM_BF16] - 1) < 0.01, "%s: %g", IDS[i], flops_per_s);
     }
 }
-END_TEST
 
 /* ---- supersteps ---- */
 
 /* Compute, exchange and synchronization come one after another: 1e9 bytes at 1 TB/s of memory and 0.5 TB/s
  * exchanged. */
-START_TEST(supersteps_add_up) {
+TSIM_TEST(supersteps_add_up) {
     struct tsim_op op = {.kind = TSIM_OP_ELEMENTWISE, .bytes = 1e9, .kernels = 2};
     struct tsim_kernel_cost cost;
     e.accelerator.execution = TSIM_EXECUTION_BULK_SYNCHRONOUS;
@@ -96,7 +91,6 @@ START_TEST(supersteps_add_up) {
     ck_assert_double_eq_tol(cost.exchange_s, 2e-3, 1e-12);
     ck_assert_double_eq_tol(cost.time_s, 1e-3 + 2e-3 + 2e-6, 1e-12);
 }
-END_TEST
 
 /* ---- scenarios ---- */
 
@@ -117,7 +111,7 @@ static struct tsim_result run(const struct tsim_scenario *scenario) {
 
 /* Whatever profile is named, no host launches what is compiled, element-wise chains are fused, and engines beside the
  * cores move collectives. */
-START_TEST(programs_are_compiled) {
+TSIM_TEST(programs_are_compiled) {
     const struct tsim_scenario *scenario =
         load("{node: tpu-v4-host, nodes: 2, fabric: tpu-v4-torus}",
              MODEL "software: megatron-2020\ntraining: {sequence_length: 1024, global_batch_size: 8}\n");
@@ -134,10 +128,9 @@ START_TEST(programs_are_compiled) {
     tsim_collective_cost(tsim_cluster_build(&arena, scenario), &request, &cost);
     ck_assert_double_eq(cost.sm_frac, 0);
 }
-END_TEST
 
 /* Computing and exchanging take turns: nothing is hidden, whatever the profile hides. */
-START_TEST(nothing_hides_between_supersteps) {
+TSIM_TEST(nothing_hides_between_supersteps) {
     const struct tsim_scenario *scenario =
         load("{node: ipu-pod4, nodes: 1}", MODEL
              "training: {sequence_length: 512, global_batch_size: 8, precision: fp16}\nsoftware: megatron-core-2024\n"
@@ -150,11 +143,10 @@ START_TEST(nothing_hides_between_supersteps) {
     ck_assert_ptr_nonnull(strstr(diags.items[0].message, "in its place"));
     ck_assert_ptr_nonnull(strstr(diags.items[1].message, "take turns"));
 }
-END_TEST
 
 /* 4 layers of 12 h^2 and the table: a short sequence waits for the link, 2 bytes a parameter forward, gradients of 4
  * backward while the weights come again, at 150 GB/s. No optimizer, and none of it but two layers lies on the wafer. */
-START_TEST(weights_stream_in_and_gradients_out) {
+TSIM_TEST(weights_stream_in_and_gradients_out) {
     struct tsim_result one =
         run(load("{node: cs2, nodes: 1}", MODEL "training: {sequence_length: 16, global_batch_size: 4, "
                                                 "precision: fp16, gradient_precision: fp32}\n"));
@@ -164,10 +156,9 @@ START_TEST(weights_stream_in_and_gradients_out) {
     ck_assert_double_eq_tol(one.step.memory.weights_bytes / (2 * 2 * 12.0 * 8192 * 8192), 1, 1e-2);
     ck_assert_double_eq(one.step.memory.optimizer_bytes, 0);
 }
-END_TEST
 
 /* SwarmX sums on the way: four systems with a batch each take as long as one with one. Long sequences hide the link. */
-START_TEST(wafers_share_the_batch_for_nothing) {
+TSIM_TEST(wafers_share_the_batch_for_nothing) {
     struct tsim_result one =
         run(load("{node: cs2, nodes: 1}", MODEL "training: {sequence_length: 2048, global_batch_size: "
                                                 "64, micro_batch_size: 64, precision: fp16}\n"));
@@ -177,10 +168,9 @@ START_TEST(wafers_share_the_batch_for_nothing) {
     ck_assert_double_eq_tol(four.step.terms.time_s / one.step.terms.time_s, 1, 1e-3);
     ck_assert_double_gt(one.step.terms.time_s, 1.1 * one.step.parameters * 6 / 150e9);
 }
-END_TEST
 
 /* Tensor parallelism on a wafer, and the other splits of a model, are errors that say why. */
-START_TEST(a_wafer_takes_the_whole_model) {
+TSIM_TEST(a_wafer_takes_the_whole_model) {
     static const char *const PLANS[] = {"tensor: 2", "pipeline: 2", "context: 2"};
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++) {
         size_t n_items = diags.n_items;
@@ -192,10 +182,9 @@ START_TEST(a_wafer_takes_the_whole_model) {
         ck_assert_ptr_nonnull(strstr(diags.items[n_items].message, "no model is split"));
     }
 }
-END_TEST
 
 /* A node that says nothing about its link: the step is what the wafer computes, as beside a link of any speed. */
-START_TEST(weights_without_a_link_are_there) {
+TSIM_TEST(weights_without_a_link_are_there) {
     const char *rest = MODEL "training: {sequence_length: 1024, global_batch_size: 8, precision: fp16}\n";
     size_t n_items = diags.n_items;
     struct tsim_result without = run(load("{node: single-cerebras-cs2}", rest));
@@ -203,10 +192,9 @@ START_TEST(weights_without_a_link_are_there) {
     struct tsim_result fast = run(load("{node: {extends: cs2, host_link: 1000 TB/s}}", rest));
     ck_assert_double_eq(without.step.terms.time_s, fast.step.terms.time_s);
 }
-END_TEST
 
 /* A vendor's own links join no other's accelerators, and only SwarmX sums what comes back from wafers. */
-START_TEST(fabrics_have_their_accelerators) {
+TSIM_TEST(fabrics_have_their_accelerators) {
     static const char *const CLUSTERS[][2] = {
         {"{node: dgx-h100, nodes: 8, fabric: tpu-v4-torus}", "no port for it"},
         {"{node: dgx-h100, nodes: 4, fabric: swarmx}", "no port for it"},
@@ -223,7 +211,6 @@ START_TEST(fabrics_have_their_accelerators) {
         ck_assert_msg(is_said, "%s", CLUSTERS[i][0]);
     }
 }
-END_TEST
 
 /* ---- slices ---- */
 
@@ -238,35 +225,12 @@ static const struct tsim_cluster *slice(const char *host, int nodes, const char 
 
 /* docs.cloud.google.com/tpu/docs/v4: a torus if each dimension is a multiple of 4. A dimension of a v3 slice closes if
  * it is as long as the pod's 32. */
-START_TEST(slices_close_where_they_can) {
+TSIM_TEST(slices_close_where_they_can) {
     const struct tsim_cluster *whole = slice("tpu-v4", 32, "[4, 4, 8]"), *part = slice("tpu-v4", 8, "[2, 4, 4]"),
                               *flat = slice("tpu-v3", 64, "[8, 32]");
     ck_assert(whole->torus_wraps[0] && whole->torus_wraps[1] && whole->torus_wraps[2]);
     ck_assert(!part->torus_wraps[0] && !part->torus_wraps[1] && !part->torus_wraps[2]);
     ck_assert(!flat->torus_wraps[0] && flat->torus_wraps[1]);
 }
-END_TEST
 
-static Suite *character_suite(void) {
-    Suite *suite = suite_create("character");
-    TCase *tests = tcase_create("character");
-    tcase_add_checked_fixture(tests, set_up_example, tear_down);
-    tcase_add_test(tests, whole_arrays_reach_the_peak);
-    tcase_add_test(tests, parts_of_an_array_cost_whole_ones);
-    tcase_add_test(tests, arrays_that_keep_results);
-    tcase_add_test(tests, idle_blocks_of_an_array_share_the_depth);
-    tcase_add_test(tests, peaks_are_those_of_the_arrays);
-    tcase_add_test(tests, supersteps_add_up);
-    tcase_add_test(tests, programs_are_compiled);
-    tcase_add_test(tests, nothing_hides_between_supersteps);
-    tcase_add_test(tests, weights_stream_in_and_gradients_out);
-    tcase_add_test(tests, wafers_share_the_batch_for_nothing);
-    tcase_add_test(tests, a_wafer_takes_the_whole_model);
-    tcase_add_test(tests, weights_without_a_link_are_there);
-    tcase_add_test(tests, fabrics_have_their_accelerators);
-    tcase_add_test(tests, slices_close_where_they_can);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(character_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_example, tear_down)

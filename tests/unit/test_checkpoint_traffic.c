@@ -58,7 +58,7 @@ enum { N_WAYS = sizeof WAYS / sizeof WAYS[0] };
 
 /* P < S < P + R: what is left when the reduction begins takes twice as long, and so much longer takes the step. Copies to the
  * other node's memory do the same in both directions. */
-START_TEST(what_is_left_meets_the_reduction) {
+TSIM_TEST(what_is_left_meets_the_reduction) {
     for (int i = 0; i < N_WAYS; i++) {
         struct played p = play(load(16, WAYS[i][0], WAYS[i][1], "mode: async, network: nics, bandwidth: 1 TB/s"));
         double left_s = p.sent_s - p.passes_s;
@@ -70,11 +70,10 @@ START_TEST(what_is_left_meets_the_reduction) {
         expect(&p.steps.writing, 0, 0);
     }
 }
-END_TEST
 
 /* A storage takes half of what the NICs carry: the writing never waits, and the reduction beside it takes twice as long. The
  * rest, in the second step, is through before the reduction. */
-START_TEST(a_storage_slower_than_the_nics) {
+TSIM_TEST(a_storage_slower_than_the_nics) {
     for (int i = 0; i < N_WAYS; i++) {
         struct played p = play(load(16, WAYS[i][0], WAYS[i][1], "mode: async, network: nics, bandwidth: 10 GB/s"));
         double left_s = 2 * p.sent_s - (p.step_s + p.reduction_s);
@@ -82,11 +81,10 @@ START_TEST(a_storage_slower_than_the_nics) {
         expect(&p.steps.writing, p.reduction_s, 2 * p.sent_s);
     }
 }
-END_TEST
 
 /* Short passes: the first step lets its passes, its reduction (which takes twice as long) and its rest through, the second
  * step's reduction meets what is left after its passes. */
-START_TEST(a_writing_over_two_steps) {
+TSIM_TEST(a_writing_over_two_steps) {
     for (int i = 0; i < N_WAYS; i++) {
         struct played p = play(load(1, WAYS[i][0], WAYS[i][1], "mode: async, network: nics, bandwidth: 1 TB/s"));
         double left_s = p.sent_s - p.step_s - p.passes_s;
@@ -94,29 +92,26 @@ START_TEST(a_writing_over_two_steps) {
         expect(&p.steps.writing, p.reduction_s + left_s, p.step_s + p.reduction_s + p.passes_s + 2 * left_s);
     }
 }
-END_TEST
 
 /* Nothing shares the links of an ideal network, and a storage with a network of its own is nowhere near them. */
-START_TEST(nothing_meets) {
+TSIM_TEST(nothing_meets) {
     struct played p = play(load(16, "auto", "ideal", "mode: async, network: nics, bandwidth: 10 GB/s"));
     expect(&p.steps.writing, 0, 2 * p.sent_s);
     p = play(load(16, "auto", "fluid", "mode: async, bandwidth: 1 TB/s"));
     expect(&p.steps.writing, 0, 0);
 }
-END_TEST
 
 /* If copies of the optimizer's state cross the host's memory, at 4 GB/s, so does what is written. */
-START_TEST(the_hosts_memory_is_shared) {
+TSIM_TEST(the_hosts_memory_is_shared) {
     struct played p = play(load_text(tsim_arena_printf(&arena, FORMAT, "4 GB/s", 16, 32, "true", "auto", "fluid",
                                                        "mode: async, network: nics, bandwidth: 1 TB/s")));
     ck_assert_double_ge(p.steps.writing.lasts_s.value, p.sent_s * NIC / 4e9);
     ck_assert_double_gt(p.steps.writing.slows_s.value, 1e-3);
 }
-END_TEST
 
 /* 1,000 steps and a checkpoint after every ten, the last one left out: each holds the run up for its copy to the host and for
  * what it slows steps down; if training waits, for the writing at what two NICs carry. */
-START_TEST(the_run_counts_them) {
+TSIM_TEST(the_run_counts_them) {
     static const struct {
         const char *checkpoint;
         bool slows, waits;
@@ -134,20 +129,5 @@ START_TEST(the_run_counts_them) {
         ck_assert_double_eq_tol(result.campaign.days * 86400, 1000 * p.step_s + 99 * each_s, 2e-3);
     }
 }
-END_TEST
 
-static Suite *checkpoint_traffic_suite(void) {
-    Suite *suite = suite_create("checkpoint_traffic");
-    TCase *tests = tcase_create("checkpoint_traffic");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, what_is_left_meets_the_reduction);
-    tcase_add_test(tests, a_storage_slower_than_the_nics);
-    tcase_add_test(tests, a_writing_over_two_steps);
-    tcase_add_test(tests, nothing_meets);
-    tcase_add_test(tests, the_hosts_memory_is_shared);
-    tcase_add_test(tests, the_run_counts_them);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(checkpoint_traffic_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -54,7 +54,7 @@ static void assert_us(double actual_s, double expected_us) {
 
 /* For 8 H100 on a node: 6.6 + 14 * 0.6 = 15.0; 14 + 14 * 1.9 = 40.6; 8.4 + 14 * 3.4 = 56.0; tree 6.8 + 2 * 7 * 0.6 =
  * 15.2. */
-START_TEST(latencies_on_a_node) {
+TSIM_TEST(latencies_on_a_node) {
     const struct tsim_cluster *c = dgx_h100(1);
     struct tsim_group g = even(1, 8);
     assert_us(all_reduce(c, g, 8, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_LL).latency_s, 15.0);
@@ -66,12 +66,11 @@ START_TEST(latencies_on_a_node) {
     ck_assert_int_eq(best.algorithm, TSIM_ALGORITHM_RING);
     ck_assert_int_eq(best.protocol, TSIM_PROTOCOL_LL);
 }
-END_TEST
 
 /* 16 nodes of 8: a ring makes 254 steps, 30 of them between nodes: 8.4 + 224 * 3.4 + 30 * 14 = 1190; 1.4 times that
  * once a rank's piece of a channel (16 channels) exceeds 64 B, from 128 KiB. Tree: 6.8 + 2 (7 * 0.6 + 4 * 5) = 55.2. LL
  * ring: hops wait for the proxy's 1 us: 6.6 + 224 * 1 + 30 * 2.7 = 311.6. */
-START_TEST(latencies_between_nodes) {
+TSIM_TEST(latencies_between_nodes) {
     const struct tsim_cluster *c = dgx_h100(16);
     struct tsim_group g = even(16, 8);
     assert_us(all_reduce(c, g, 1024, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_SIMPLE).latency_s, 1190);
@@ -85,11 +84,10 @@ START_TEST(latencies_between_nodes) {
     assert_us(all_reduce(c, g, 1024, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_LL).latency_s, 55.2 + 8 * 3);
     assert_us(all_reduce(c, g, 1024, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_SIMPLE).latency_s, 224.4);
 }
-END_TEST
 
 /* nccl-tests on 8 H100 (NVIDIA/dgxc-benchmarking@841f546 nccl/README.md), out of place; on 2 nodes of 8 H200
  * (ConnectX-7 class NICs, NCCL 2.30). Large messages within 6 %, 2 MiB and more within 20 %. */
-START_TEST(measured_h100) {
+TSIM_TEST(measured_h100) {
     static const struct {
         int nodes;
         double mib, us, tolerance;
@@ -104,12 +102,11 @@ START_TEST(measured_h100) {
         ck_assert_double_eq_tol(t / (ROWS[i].us * US), 1, ROWS[i].tolerance);
     }
 }
-END_TEST
 
 /* Rounds of one node's in-switch reduction, 16 channels x 8 parts at 480/1.75 GB/s of S: 4 GiB are 256 rounds of 128
  * KiB, one of them not overlapped: (1 + 1/257) of the flow. 2 MiB are one round of 16 KiB, an eighth of a large
  * one: 7.6459 us of flow, 5 us x 7/8 of latency, half of both again. */
-START_TEST(in_switch_rounds) {
+TSIM_TEST(in_switch_rounds) {
     const struct tsim_cluster *c = dgx_h100(1);
     double flow_us = 4 * GIB * 1.75 / 480e9 * 1e6;
     ck_assert_double_eq_tol(all_reduce(c, even(1, 8), 4 * GIB, TSIM_ALGORITHM_NVLS, TSIM_PROTOCOL_AUTO).time_s * 1e6,
@@ -117,11 +114,10 @@ START_TEST(in_switch_rounds) {
     ck_assert_double_eq_tol(all_reduce(c, even(1, 8), 2 * MIB, TSIM_ALGORITHM_NVLS, TSIM_PROTOCOL_AUTO).time_s * 1e6,
                             25 + (7.645867 + 4.375) * 1.5, 1e-4);
 }
-END_TEST
 
 /* Two nodes: depth 7 + 1, so 32 chunks that wait for a hop of 14 us once there are that many of more than 32 KiB; the
  * latency is 8.4 + 2 (7 * 4 + 14) = 92.4 us and the flow 8 channels x 41.4 GB/s / 2. */
-START_TEST(tree_chunks_wait_for_the_fabric) {
+TSIM_TEST(tree_chunks_wait_for_the_fabric) {
     const struct tsim_cluster *c = dgx_h100(2);
     struct tsim_collective_cost cost = all_reduce(c, even(2, 8), 16 * GIB, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_SIMPLE);
     assert_us(cost.latency_s, 92.4);
@@ -130,10 +126,9 @@ START_TEST(tree_chunks_wait_for_the_fabric) {
     cost = all_reduce(c, even(2, 8), log(2) * 16 * MIB, TSIM_ALGORITHM_TREE, TSIM_PROTOCOL_SIMPLE);
     ck_assert_double_eq_tol(cost.time_s * 1e6, 92.4 + 16 * 14 + log(2) * 16 * MIB / 165.6e9 * 1e6, 1e-6);
 }
-END_TEST
 
 /* Flags among the data need bytes in order; within a node they are. */
-START_TEST(unordered_fabrics_use_simple) {
+TSIM_TEST(unordered_fabrics_use_simple) {
     example.fabric.is_unordered = true;
     const struct tsim_cluster *c = dgx_h100(2);
     for (int op = 0; op < TSIM_N_COLLECTIVE_OPS; op++)
@@ -146,11 +141,10 @@ START_TEST(unordered_fabrics_use_simple) {
         }
     ck_assert_int_eq(all_reduce(c, even(1, 8), 64, TSIM_ALGORITHM_AUTO, TSIM_PROTOCOL_AUTO).protocol, TSIM_PROTOCOL_LL);
 }
-END_TEST
 
 /* Half of S leaves the node: 0.5 GB at 0.9 of 46.5 GB/s, after 8.4 us, one batch of peers on the node (3.4) and one on
  * the other (14). */
-START_TEST(all_to_all_between_nodes) {
+TSIM_TEST(all_to_all_between_nodes) {
     const struct tsim_cluster *c = dgx_h100(2);
     struct tsim_collective_request request = {.op = TSIM_ALL_TO_ALL, .bytes = 1e9, .group = even(2, 8)};
     struct tsim_collective_cost cost = cost_of(c, request);
@@ -159,12 +153,11 @@ START_TEST(all_to_all_between_nodes) {
     ck_assert_double_eq_tol(cost.scale_up_bytes, 1e9 * 7 / 16, 1);
     ck_assert_double_eq_tol(cost.hbm_bytes, 2e9, 1); /* read, and written where it arrives */
 }
-END_TEST
 
 /* Eight accelerators on PCIe, four below each switch and on each socket: 4 of the 8 parts of four buffers of 1 GB go up
  * through a switch, 2 GB at 20 GB/s are 100 ms, and from socket to socket, 2 GB at 10 GB/s are 200 ms. Two below one
  * switch leave neither. */
-START_TEST(all_to_all_on_pcie) {
+TSIM_TEST(all_to_all_on_pcie) {
     example.node.scale_up = TSIM_SCALE_UP_PCIE;
     example.node.accelerators = 8;
     example.node.accelerators_per_switch = 4;
@@ -183,11 +176,10 @@ START_TEST(all_to_all_on_pcie) {
     ck_assert_double_le(on_pcie_s, 0.01);
     ck_assert_double_ge(on_pcie_s, cost_of(build(1), request).time_s);
 }
-END_TEST
 
 /* In-switch all-reduce among some of 8 H200, 8 GiB, was measured (stas00/ml-engineering network/README.md): the link
  * carries S (n+1)/n, so bus bandwidth falls with fewer ranks. */
-START_TEST(measured_h200_subsets) {
+TSIM_TEST(measured_h200_subsets) {
     static const double GB_PER_S[] = {[5] = 414.2, [6] = 435.6, [7] = 460.0, [8] = 473.1};
     const struct tsim_cluster *c = dgx_h100(1);
     for (int32_t n = 5; n <= 8; n++) {
@@ -196,13 +188,12 @@ START_TEST(measured_h200_subsets) {
         ck_assert_double_eq_tol(cost.bus_bandwidth_bytes_per_s / (GB_PER_S[n] * 1e9), 1, 0.02);
     }
 }
-END_TEST
 
 /* ---- closed forms ---- */
 
 /* Without latency (network: ideal) a ring is exactly the alpha-beta form with alpha = 0; a gather, and an exchange of
  * all with all, move half of what an all-reduce does. */
-START_TEST(ideal_network_is_the_closed_form) {
+TSIM_TEST(ideal_network_is_the_closed_form) {
     const struct tsim_cluster *c = build(1);
     struct tsim_collective_request request = {.bytes = 1e9, .group = even(1, 8), .network = TSIM_NETWORK_IDEAL};
     request.op = TSIM_ALL_REDUCE;
@@ -215,16 +206,14 @@ START_TEST(ideal_network_is_the_closed_form) {
     request.group = even(1, 2);
     ck_assert_double_eq_tol(cost_of(c, request).time_s, 0.01, 1e-15);
 }
-END_TEST
 
 /* With n = 4, S = 8 bytes, 2 bytes/s and alpha 0.5 s it is 2 * 3/4 * 8/2 + 6 * 0.5 = 9. */
-START_TEST(alpha_beta_form) {
+TSIM_TEST(alpha_beta_form) {
     ck_assert_double_eq(tsim_ring_all_reduce_s(4, 8, 2, 0.5), 9);
 }
-END_TEST
 
 /* A rank of a ring forwards V bytes in total, over one link or the other. */
-START_TEST(volumes) {
+TSIM_TEST(volumes) {
     const struct tsim_cluster *c = dgx_h100(4);
     double s = 1e9;
     struct tsim_collective_request request = {.bytes = s, .algorithm = TSIM_ALGORITHM_RING};
@@ -254,11 +243,10 @@ START_TEST(volumes) {
     ck_assert_double_eq_tol(cost.scale_up_bytes, s * 7 / 32, 1e-6);
     ck_assert_double_eq_tol(cost.nic_bytes, s * 24 / 32, 1e-6);
 }
-END_TEST
 
 /* With double binary trees the busiest node sends S with 2 nodes, 3/2 S with 3, 2 S with more, spread over 8 NIC
  * shares. */
-START_TEST(tree_volumes) {
+TSIM_TEST(tree_volumes) {
     const struct tsim_cluster *c = dgx_h100(8);
     static const double SENDS[] = {[1] = 0, [2] = 1, [3] = 1.5, [4] = 2, [8] = 2};
     static const int32_t NODES[] = {1, 2, 3, 4, 8};
@@ -269,10 +257,9 @@ START_TEST(tree_volumes) {
         ck_assert_double_eq_tol(cost.scale_up_bytes, 2 * 7.0 / 8 * 8e9, 1e-6);
     }
 }
-END_TEST
 
 /* 6 ranks, 4 on one node and 2 on another: the node with two has two NIC shares for the whole ring's crossing. */
-START_TEST(the_node_with_fewest_ranks_binds) {
+TSIM_TEST(the_node_with_fewest_ranks_binds) {
     const struct tsim_cluster *c = build(2);
     struct tsim_group g = {.n_ranks = 6, .n_nodes = 2, .max_ranks_per_node = 4, .min_ranks_per_node = 2};
     struct tsim_collective_request request = {
@@ -281,10 +268,9 @@ START_TEST(the_node_with_fewest_ranks_binds) {
     ck_assert_double_eq_tol(cost.nic_bytes, 5e9 / 2, 1e-6);
     ck_assert_double_eq_tol(cost.time_s, 0.25, 1e-12); /* 2.5 GB at 10 GB/s */
 }
-END_TEST
 
 /* It is a scatter of 7/8 S, a ring of 4 over S/8 and a gather of 7/8 S, one after another: 8 GB at 100 and 10 GB/s. */
-START_TEST(hierarchical) {
+TSIM_TEST(hierarchical) {
     const struct tsim_cluster *c = build(4);
     struct tsim_collective_request request = {.op = TSIM_ALL_REDUCE,
                                               .bytes = 8e9,
@@ -297,19 +283,17 @@ START_TEST(hierarchical) {
     ck_assert_double_eq_tol(cost.nic_bytes, 1.5e9, 1);
     ck_assert_double_eq_tol(cost.hbm_bytes, 4 * 7e9 + 4 * 0.75e9, 1);
 }
-END_TEST
 
 /* The latency on 4 nodes of 8 H100 is that of twice seven hops on the node, 2 (8.4 + 7 x 3.4), and of a ring of six
  * hops between nodes, 8.4 + 6 x 14. */
-START_TEST(hierarchical_latency) {
+TSIM_TEST(hierarchical_latency) {
     struct tsim_collective_cost cost =
         all_reduce(dgx_h100(4), even(4, 8), 8, TSIM_ALGORITHM_HIERARCHICAL, TSIM_PROTOCOL_AUTO);
     assert_us(cost.latency_s, 2 * 32.2 + 92.4);
 }
-END_TEST
 
 /* NCCL sends messages of up to NCCL_P2P_LL_THRESHOLD, 16384 bytes, as LL. */
-START_TEST(small_messages_go_as_ll) {
+TSIM_TEST(small_messages_go_as_ll) {
     const struct tsim_cluster *c = build(1);
     struct tsim_collective_request request = {.op = TSIM_SEND_RECV, .bytes = 16384, .group = even(1, 2)};
     ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_LL);
@@ -322,11 +306,10 @@ START_TEST(small_messages_go_as_ll) {
     request.bytes = 4 * 16385;
     ck_assert_int_eq(cost_of(c, request).protocol, TSIM_PROTOCOL_SIMPLE);
 }
-END_TEST
 
 /* NCCL's corrections of trees stand at powers of two: LL128 0.9 of its rate at 2 KiB, 0.8 at 4 KiB; in the middle, in
  * log2 of the size, 0.85. Above its table nothing is corrected. */
-START_TEST(corrections_between_sizes) {
+TSIM_TEST(corrections_between_sizes) {
     const struct tsim_cluster *c = build(1);
     static const double LOG2[] = {11, 11.5, 12, 29.5, 41}, FACTORS[] = {0.9, 0.85, 0.8, 1, 1};
     double rate = 0;
@@ -338,10 +321,9 @@ START_TEST(corrections_between_sizes) {
         rate = corrected;
     }
 }
-END_TEST
 
 /* Simple's column ends with 0.9 at 512 MiB; from there to 1 GiB it rises to 1. */
-START_TEST(corrections_at_the_end) {
+TSIM_TEST(corrections_at_the_end) {
     const struct tsim_cluster *c = build(1);
     static const double LOG2[] = {29, 29.5, 30, 31}, FACTORS[] = {0.9, 0.95, 1, 1};
     double rates[4];
@@ -352,11 +334,10 @@ START_TEST(corrections_at_the_end) {
         ck_assert_double_eq_tol(rates[i], rates[0], 1e-9 * rates[0]);
     }
 }
-END_TEST
 
 /* The fabric's switches sum up nodes: 1 GiB over 8 nodes of 8 goes once through each of 8 NICs, where the trees send it
  * twice. It has two hops, whatever the number of nodes. */
-START_TEST(switches_of_the_fabric_sum) {
+TSIM_TEST(switches_of_the_fabric_sum) {
     const struct tsim_cluster *c = dgx_h100(64);
     const struct tsim_group group = even(8, 8), all = even(64, 8);
     ck_assert(!tsim_collective_can(c, TSIM_ALL_REDUCE, &group, TSIM_ALGORITHM_NVLS_SHARP));
@@ -373,11 +354,10 @@ START_TEST(switches_of_the_fabric_sum) {
     ck_assert_double_lt(sum.time_s, tree.time_s);
     ck_assert_double_eq(of_all.latency_s, sum.latency_s);
 }
-END_TEST
 
 /* Each algorithm runs on the groups for which it is possible: reductions in the switch for two ranks of a node and
  * more, on one node or between. */
-START_TEST(what_can_run) {
+TSIM_TEST(what_can_run) {
     const struct tsim_cluster *c = dgx_h100(2);
     for (int ranks = 1; ranks <= 3; ranks++)
         for (int nodes = 1; nodes <= 2; nodes++) {
@@ -404,10 +384,9 @@ START_TEST(what_can_run) {
     ck_assert(tsim_collective_can(&line, TSIM_ALL_REDUCE, &pair, TSIM_ALGORITHM_TORUS));
     ck_assert(!tsim_collective_can(&line, TSIM_ALL_REDUCE, &pair, TSIM_ALGORITHM_RING));
 }
-END_TEST
 
 /* In a mesh of 8 a pair has one of an accelerator's seven links; MI300X: 2 of 8 reach 47.7 GB/s where 8 reach 313. */
-START_TEST(mesh_shares_links) {
+TSIM_TEST(mesh_shares_links) {
     example.node.scale_up = TSIM_SCALE_UP_MESH;
     example.node.scale_up_ring_bytes_per_s = 313e9;
     const struct tsim_cluster *c = build(1);
@@ -415,11 +394,10 @@ START_TEST(mesh_shares_links) {
     ck_assert_double_eq_tol(pair.bus_bandwidth_bytes_per_s, 313e9 / 7, 1e8);
     ck_assert_double_eq_tol(pair.bus_bandwidth_bytes_per_s, 47.7e9, 0.07 * 47.7e9);
 }
-END_TEST
 
 /* ---- cluster ---- */
 
-START_TEST(nic_shares) {
+TSIM_TEST(nic_shares) {
     ck_assert_double_eq(build(2)->nic_bytes_per_s, 10e9);
     example.fabric.efficiency_frac = 0.8;
     example.fabric.oversubscription = 2;
@@ -433,31 +411,28 @@ START_TEST(nic_shares) {
     example.scenario.cluster.fabric = NULL;
     ck_assert_double_eq(build(1)->nic_bytes_per_s, 0);
 }
-END_TEST
 
 /* ---- properties ---- */
 
-START_TEST(nothing_to_do_costs_nothing) {
+TSIM_TEST(nothing_to_do_costs_nothing) {
     const struct tsim_cluster *c = dgx_h100(2);
     ck_assert_double_eq(all_reduce(c, even(1, 1), 1e9, TSIM_ALGORITHM_AUTO, TSIM_PROTOCOL_AUTO).time_s, 0);
     ck_assert_double_eq(all_reduce(c, even(2, 8), 0, TSIM_ALGORITHM_AUTO, TSIM_PROTOCOL_AUTO).time_s, 0);
 }
-END_TEST
 
 /* An algorithm that cannot run here is as good as none named. */
-START_TEST(impossible_algorithms_fall_back) {
+TSIM_TEST(impossible_algorithms_fall_back) {
     const struct tsim_cluster *c = build(1);
     struct tsim_collective_cost automatic = all_reduce(c, even(1, 8), 1e6, TSIM_ALGORITHM_AUTO, TSIM_PROTOCOL_AUTO);
     struct tsim_collective_cost nvls = all_reduce(c, even(1, 8), 1e6, TSIM_ALGORITHM_NVLS, TSIM_PROTOCOL_AUTO);
     ck_assert_double_eq(nvls.time_s, automatic.time_s);
     ck_assert_int_eq(nvls.algorithm, automatic.algorithm);
 }
-END_TEST
 
 /* Kernels: 24 channels of 132 units for a ring on a node, 16 for nvls. Between nodes two for each of the NICs that the
  * ranks of a node have, four from Hopper on with NICs of 400 Gb/s and fewer than 16: two nodes of two ranks then have
  * 8, of four 16, of eight 16 (logs in NVIDIA/nccl issue 1189, 8 channels, and in deepseek-ai/DeepEP issue 106, 16). */
-START_TEST(compute_units) {
+TSIM_TEST(compute_units) {
     const struct tsim_cluster *c = dgx_h100(2);
     ck_assert_double_eq_tol(all_reduce(c, even(1, 8), 1e9, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_AUTO).sm_frac, 24.0 / 132,
                             1e-12);
@@ -489,9 +464,8 @@ START_TEST(compute_units) {
                             units == 48 ? 0.5 : 0);
     }
 }
-END_TEST
 
-START_TEST(random_requests) {
+TSIM_TEST(random_requests) {
     struct random_source random = {7};
     const struct tsim_cluster *c = dgx_h100(32);
     for (int i = 0; i < 3000; i++) {
@@ -528,9 +502,8 @@ START_TEST(random_requests) {
             ck_assert_double_le(cost_of(c, best).time_s, cost.time_s);
     }
 }
-END_TEST
 
-START_TEST(names) {
+TSIM_TEST(names) {
     ck_assert_str_eq(tsim_collective_op_name(TSIM_REDUCE_SCATTER), "reduce_scatter");
     ck_assert_str_eq(tsim_algorithm_name(TSIM_ALGORITHM_NVLS_TREE), "nvls_tree");
     ck_assert_str_eq(tsim_algorithm_name(TSIM_ALGORITHM_NVLS_SHARP), "nvls_sharp");
@@ -539,44 +512,5 @@ START_TEST(names) {
     ck_assert_double_eq(tsim_bus_factor(TSIM_ALL_GATHER, 8), 0.875);
     ck_assert_double_eq(tsim_bus_factor(TSIM_BROADCAST, 8), 1);
 }
-END_TEST
 
-static Suite *collective_suite(void) {
-    static const TTest *const *const TESTS[] = {&latencies_on_a_node,
-                                                &latencies_between_nodes,
-                                                &measured_h100,
-                                                &in_switch_rounds,
-                                                &tree_chunks_wait_for_the_fabric,
-                                                &unordered_fabrics_use_simple,
-                                                &all_to_all_between_nodes,
-                                                &all_to_all_on_pcie,
-                                                &measured_h200_subsets,
-                                                &ideal_network_is_the_closed_form,
-                                                &alpha_beta_form,
-                                                &volumes,
-                                                &tree_volumes,
-                                                &the_node_with_fewest_ranks_binds,
-                                                &hierarchical,
-                                                &hierarchical_latency,
-                                                &corrections_between_sizes,
-                                                &corrections_at_the_end,
-                                                &switches_of_the_fabric_sum,
-                                                &what_can_run,
-                                                &small_messages_go_as_ll,
-                                                &mesh_shares_links,
-                                                &nic_shares,
-                                                &nothing_to_do_costs_nothing,
-                                                &impossible_algorithms_fall_back,
-                                                &compute_units,
-                                                &random_requests,
-                                                &names};
-    Suite *suite = suite_create("collective");
-    TCase *tests = tcase_create("collective");
-    tcase_add_checked_fixture(tests, set_up_example, tear_down);
-    for (size_t i = 0; i < sizeof TESTS / sizeof *TESTS; i++)
-        tcase_add_test(tests, *TESTS[i]);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(collective_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_example, tear_down)

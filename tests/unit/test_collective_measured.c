@@ -143,7 +143,7 @@ static void print_table(void) {
     }
 }
 
-START_TEST(measured_tables) {
+TSIM_TEST(measured_tables) {
     read_rows();
     size_t n_too_far = 0;
     for (size_t i = 0; i < n_rows; i++)
@@ -156,13 +156,12 @@ START_TEST(measured_tables) {
     ck_assert_msg(n_too_far == 0, "%zu rows above 1 MB are off by more than 25 %%", n_too_far);
     ck_assert_msg(all < MEDIAN_LIMIT, "median error %.1f %%", 100 * all);
 }
-END_TEST
 
 /* Kernels beside an all-gather of a node's eight took so many times as long as alone: on A100 products 2.08 for 1.18 ms
  * and attention 0.33 for 0.18 ms (NVIDIA/nccl issue 1428), on H100 a product that reached 80 % of the peak 47 %, beside
  * 24 blocks (forums.developer.nvidia.com, Compute-communication overlap causes severe GEMM performance degradation,
  * 2025). They lose the compute units that the blocks hold, and of the others' rate what it takes of HBM. Within 4 %. */
-START_TEST(kernels_beside_a_gather) {
+TSIM_TEST(kernels_beside_a_gather) {
     static const struct {
         const char *node;
         double slowdown;
@@ -181,16 +180,5 @@ START_TEST(kernels_beside_a_gather) {
                       slowdown, MEASURED[i].slowdown);
     }
 }
-END_TEST
 
-static Suite *measured_suite(void) {
-    Suite *suite = suite_create("collective_measured");
-    TCase *tests = tcase_create("measured");
-    tcase_add_checked_fixture(tests, set_up_rows, tear_down);
-    tcase_add_test(tests, measured_tables);
-    tcase_add_test(tests, kernels_beside_a_gather);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(measured_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_rows, tear_down)

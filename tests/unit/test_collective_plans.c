@@ -72,7 +72,7 @@ static double larger(double a, double b, double c) {
  * fabric 2.7, 4 or 14. A gathering ring has n - 1 steps, one of each nodes - 1 over the fabric, all-reduce twice as
  * many. LL reaches half of a link and 141 GB/s of bus bandwidth on a node, 39 between two, 20.4 between more; LL128
  * 0.92. */
-START_TEST(rings) {
+TSIM_TEST(rings) {
     const double g1 = 7 / 8.0, g2 = 15 / 16.0, g3 = 23 / 24.0;
     const struct plan PLANS[] = {
         {TSIM_ALL_GATHER, TSIM_PROTOCOL_LL, 1, 8, 6.6 + 7 * 0.6, g1, 0, fmax(g1 / 182.5, g1 / 141)},
@@ -100,11 +100,10 @@ START_TEST(rings) {
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
         check_plan(&PLANS[i], TSIM_ALGORITHM_RING);
 }
-END_TEST
 
 /* Its first chunk goes whole from NIC to NIC, of 16 channels between nodes and with Simple from rank to rank, of 24 on
  * one node: 32 KiB, 576,000 bytes or 512 KiB of data a channel. */
-START_TEST(broadcasts) {
+TSIM_TEST(broadcasts) {
     const double g3 = 7 / 8.0, nics = 8 * 46.5e9;
     const struct plan PLANS[] = {
         {TSIM_BROADCAST, TSIM_PROTOCOL_LL, 1, 8, 6.6 + 7 * 0.6, 1, 0, 1 / 141.0},
@@ -119,12 +118,11 @@ START_TEST(broadcasts) {
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
         check_plan(&PLANS[i], TSIM_ALGORITHM_RING);
 }
-END_TEST
 
 /* NCCL takes each of a broadcast's 1,023 hops for one of the network, 2.7 us with LL and 4 with LL128: what LL128 gains
  * from 20.4 GB/s to 0.92 of 8 NICs pays at (7.4 + 1,023 x 1.3 us) / (1 / 20.4 - 1 / 342.2) ns = 29 MB; by the hops that
  * there are it would from 21 MB on. */
-START_TEST(protocol_of_a_broadcast) {
+TSIM_TEST(protocol_of_a_broadcast) {
     static const struct {
         double bytes;
         enum tsim_protocol protocol;
@@ -136,11 +134,10 @@ START_TEST(protocol_of_a_broadcast) {
         ck_assert_int_eq(cost.protocol, ROWS[i].protocol);
     }
 }
-END_TEST
 
 /* Four NICs for eight accelerators: a chunk has each on its way to itself. Half of a node's ranks reach all four with
  * half of the channels, so their first chunk waits half as long at each as that of all eight; two ranks reach two. */
-START_TEST(a_chunk_has_nics_to_itself) {
+TSIM_TEST(a_chunk_has_nics_to_itself) {
     static const struct { int32_t per_node, nics, channels; } ROWS[] = {{8, 4, 16}, {4, 4, 8}, {2, 2, 4}};
     example.node.nics = 4;
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
@@ -155,14 +152,13 @@ START_TEST(a_chunk_has_nics_to_itself) {
                                 1e-12);
     }
 }
-END_TEST
 
 /* Up and down a chain of g - 1 hops and a tree of log2 N: hops of 0.6, 1.25 or 4 us and of 5, 8.5 or 14. All that a
  * rank sends is 2 (g - 1) / g S up; a node S, 1.5 S or 2 S, by 8 NICs. 0.92 of a link, LL 1 / 3.8 of it, LL128 7 / 9 on
  * a node and 120 / 128 between; a rank's NIC has one channel, which carries 41.4 GB/s between two nodes and 36 between
  * more, S up and S down. Simple waits for chunks besides: 4 x (7 + depth) of 24 or 16 channels x 32 KiB, a hop of 14 us
  * each. */
-START_TEST(trees) {
+TSIM_TEST(trees) {
     const double up = 2 * 7 / 8.0;
     const struct plan PLANS[] = {
         {TSIM_ALL_REDUCE, TSIM_PROTOCOL_LL, 1, 8, 6.8 + 14 * 0.6, up, 0, fmax(up / (0.92 / 3.8 * 365), 2 / 141.0)},
@@ -190,11 +186,10 @@ START_TEST(trees) {
     ck_assert_double_eq_tol(GB / cost.bound_bytes_per_s, 2 / (8 * 36.0) + 36 * 14e-6 * -expm1(-GB / (36 * 16 * 32768)),
                             1e-12);
 }
-END_TEST
 
 /* S / n to each of n - 1 peers, eight at once, so that 7, 8 and 9 others take one, one and two turns; between nodes 0.9
  * of what a NIC gives. A single message: one hop, of a tree where ranks are alone on their nodes. */
-START_TEST(messages) {
+TSIM_TEST(messages) {
     const struct plan PLANS[] = {
         {TSIM_ALL_TO_ALL, TSIM_PROTOCOL_LL, 1, 8, 6.6 + 0.6, 7 / 8.0, 0, 7 / 8.0 / 182.5},
         {TSIM_ALL_TO_ALL, TSIM_PROTOCOL_SIMPLE, 1, 8, 8.4 + 3.4, 7 / 8.0, 0, 7 / 8.0 / 365},
@@ -210,12 +205,11 @@ START_TEST(messages) {
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
         check_plan(&PLANS[i], TSIM_ALGORITHM_AUTO);
 }
-END_TEST
 
 /* All to all on one node: of 32 channels of 21.2 GB/s four each go to 7 others and eight to 3; two ranks have 16 each;
  * messages of more than 16 MiB a channel have twice as many until they do not. They fill NVLink 4's 365 GB/s but for
  * two ranks, and not NVLink 5's 682. */
-START_TEST(channels_of_messages) {
+TSIM_TEST(channels_of_messages) {
     static const struct {
         double rate;
         int32_t ranks;
@@ -236,10 +230,9 @@ START_TEST(channels_of_messages) {
                       i, cost.time_s - cost.latency_s, expected_s);
     }
 }
-END_TEST
 
 /* PCI Express: hops of 1, 2.5 and 5.7 us, trees' of 1, 1.9 and 4; no LL128, which is as good as none wanted. */
-START_TEST(without_nvlink) {
+TSIM_TEST(without_nvlink) {
     const struct plan PLANS[] = {{TSIM_ALL_GATHER, TSIM_PROTOCOL_LL, 1, 4, 6.6 + 3 * 1, 0.75, 0, 0.75 / 141},
                                  {TSIM_ALL_GATHER, TSIM_PROTOCOL_SIMPLE, 1, 4, 8.4 + 3 * 5.7, 0.75, 0, 0.75 / 365}};
     example.node.scale_up = TSIM_SCALE_UP_PCIE;
@@ -250,22 +243,5 @@ START_TEST(without_nvlink) {
     struct tsim_collective_cost cost = cost_on(build(1), &wanted);
     ck_assert_int_eq(cost.protocol, TSIM_PROTOCOL_SIMPLE);
 }
-END_TEST
 
-static Suite *plans_suite(void) {
-    Suite *suite = suite_create("collective, plans");
-    TCase *tcase = tcase_create("by hand");
-    tcase_add_checked_fixture(tcase, set_up_example, tear_down);
-    tcase_add_test(tcase, rings);
-    tcase_add_test(tcase, broadcasts);
-    tcase_add_test(tcase, protocol_of_a_broadcast);
-    tcase_add_test(tcase, a_chunk_has_nics_to_itself);
-    tcase_add_test(tcase, trees);
-    tcase_add_test(tcase, messages);
-    tcase_add_test(tcase, channels_of_messages);
-    tcase_add_test(tcase, without_nvlink);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(plans_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_example, tear_down)

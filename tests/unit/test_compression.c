@@ -41,7 +41,7 @@ static double nic_rate(const struct tsim_result *result) {
 
 /* Eight bytes for each element that a rank sends; of 4 ranks it gets those of 3. A sector comes and goes for each
  * sum. */
-START_TEST(top_k_gathers_what_all_send) {
+TSIM_TEST(top_k_gathers_what_all_send) {
     struct tsim_result few = run(", compression: {kind: top-k}", 4),
                        more = run(", compression: {kind: top-k, fraction: 1.1 %}", 4);
     ck_assert_double_eq(few.scenario->training.compression.fraction, 0.001);
@@ -50,11 +50,10 @@ START_TEST(top_k_gathers_what_all_send) {
          3 * 8 * elements / nic_rate(&few) + (1 + 2 * 4) * 32 * elements / memory_rate(&few));
     SAME(more.step.memory.buffers_bytes - few.step.memory.buffers_bytes, 4 * 8 * elements);
 }
-END_TEST
 
 /* One column more in P and Q of each matrix is one more in an all-reduce among 4 of both, and seven kernels a
  * matrix. */
-START_TEST(powersgd_sends_thin_factors) {
+TSIM_TEST(powersgd_sends_thin_factors) {
     struct tsim_result plain = run("", 4), two = run(", compression: {kind: powersgd, rank: 2}", 4),
                        three = run(", compression: {kind: powersgd, rank: 3}", 4);
     double latency_s = two.scenario->cluster.node->accelerator->kernel_latency_s;
@@ -63,10 +62,9 @@ START_TEST(powersgd_sends_thin_factors) {
     SAME(two.step.memory.buffers_bytes - plain.step.memory.buffers_bytes, 4 * (MATRICES + 2 * ROWS_AND_COLUMNS));
     ck_assert_double_lt(exposed_s(&two), exposed_s(&plain));
 }
-END_TEST
 
 /* A bit goes to the rank that sums it, and one comes back: 2 x 3/4 of an eighth of a byte, in place of 2 x 3/4 x 4. */
-START_TEST(one_bit_is_a_32nd) {
+TSIM_TEST(one_bit_is_a_32nd) {
     struct tsim_result plain = run("", 4), signs = run(", compression: {kind: 1-bit}", 4);
     struct tsim_compression_cost each;
     double n = plain.step.parameters, rate = nic_rate(&plain);
@@ -75,11 +73,10 @@ START_TEST(one_bit_is_a_32nd) {
          1.5 * (4 - 1.0 / 8) * n / rate - each.traffic_bytes * n / memory_rate(&plain));
     SAME(signs.step.memory.buffers_bytes - plain.step.memory.buffers_bytes, (4 + 4.0 / 4) * n);
 }
-END_TEST
 
 /* The more ranks gather, the more comes to each: of 32 a 32nd of the elements is as much as an all-reduce moves, 8
  * bytes. */
-START_TEST(top_k_loses_among_many) {
+TSIM_TEST(top_k_loses_among_many) {
     struct tsim_compression_cost few, many;
     const struct tsim_scenario *sc = run(", compression: {kind: top-k, fraction: 3.125 %}", 2).scenario;
     tsim_compression_cost(sc, 2, &few);
@@ -87,9 +84,8 @@ START_TEST(top_k_loses_among_many) {
     ck_assert_double_eq(few.exchanged_bytes[0], 0.5);
     ck_assert_double_eq(many.exchanged_bytes[0], 8);
 }
-END_TEST
 
-START_TEST(only_whole_gradients) {
+TSIM_TEST(only_whole_gradients) {
     static const char TEXT[] =
         "schema: tsim/v1\nname: c\nmodel: gpt2-small\ncluster: {node: dgx-h100}\n"
         "training: {sequence_length: 1024, global_batch_size: 64, optimizer: %s, compression: {%s}}\n"
@@ -104,19 +100,5 @@ START_TEST(only_whole_gradients) {
     const struct tsim_scenario *sc = load_text(tsim_arena_printf(&arena, TEXT, "adam", "kind: top-k", ""));
     ck_assert_int_eq(sc->parallelism.zero, 0); /* though the software shards by default */
 }
-END_TEST
 
-static Suite *compression_suite(void) {
-    Suite *suite = suite_create("compression");
-    TCase *tc = tcase_create("compression");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, top_k_gathers_what_all_send);
-    tcase_add_test(tc, powersgd_sends_thin_factors);
-    tcase_add_test(tc, one_bit_is_a_32nd);
-    tcase_add_test(tc, top_k_loses_among_many);
-    tcase_add_test(tc, only_whole_gradients);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(compression_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

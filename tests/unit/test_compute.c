@@ -13,7 +13,7 @@ static double tile_s(double k) {
     return 2 * 256 * 128 * k / 10e12;
 }
 
-START_TEST(full_waves_reach_the_peak) {
+TSIM_TEST(full_waves_reach_the_peak) {
     example_init(&e);
     /* A result of 2560 x 1280 is 10 x 10 = 100 tiles, one full wave: exactly the peak. */
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 2560, 1280, 256), tile_s(256), 1e-15);
@@ -21,10 +21,9 @@ START_TEST(full_waves_reach_the_peak) {
     /* Twice the batch is two waves. */
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 2, 2560, 1280, 256), 2 * tile_s(256), 1e-15);
 }
-END_TEST
 
 /* Half a wave each: two products side by side fill one wave; one after the other they are cut into smaller tiles. */
-START_TEST(products_side_by_side_or_in_turn) {
+TSIM_TEST(products_side_by_side_or_in_turn) {
     struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = TSIM_BF16, .batch = 2, .m = 1280, .n = 1280, .k = 256};
     struct tsim_kernel_cost cost;
     example_init(&e);
@@ -36,11 +35,10 @@ START_TEST(products_side_by_side_or_in_turn) {
     ck_assert_double_eq_tol(cost.matrix_s, 2 * alone, 1e-15);
     ck_assert_double_gt(2 * alone, 1.04 * tile_s(256));
 }
-END_TEST
 
 /* 101 tiles of 256 x 128 cost a second wave. Smaller tiles waste less: 64 x 128 (a quarter of the work each, at 0.85)
  * are 404, 5 waves: 5 * 0.25 / 0.85 = 1.47. That one row more costs as much as many more is wave quantization. */
-START_TEST(one_tile_more_costs_a_wave) {
+TSIM_TEST(one_tile_more_costs_a_wave) {
     example_init(&e);
     double full = tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 25600, 128, 256),
            more = tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 25856, 128, 256),
@@ -49,18 +47,16 @@ START_TEST(one_tile_more_costs_a_wave) {
     ck_assert_double_eq_tol(more, tile_s(256) * 5 * 0.25 / 0.85, 1e-15);
     ck_assert_double_eq_tol(as_much, more, 1e-15);
 }
-END_TEST
 
 /* The ramp is paid once per tile: depth K costs as K + ramp. */
-START_TEST(depth_ramp) {
+TSIM_TEST(depth_ramp) {
     example_init(&e);
     e.accelerator.matrix_ramp_k = 64;
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 2560, 1280, 256), tile_s(256 + 64), 1e-15);
 }
-END_TEST
 
 /* It is a time: at twice the peak it is worth twice the depth, at an eighth an eighth. */
-START_TEST(depth_ramp_is_a_time) {
+TSIM_TEST(depth_ramp_is_a_time) {
     example_init(&e);
     struct tsim_accelerator *a = &e.accelerator;
     a->matrix_ramp_k = 64;
@@ -70,7 +66,6 @@ START_TEST(depth_ramp_is_a_time) {
     ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_FP8, 1, 2560, 1280, 256), tile_s(256 + 128) / 2, 1e-15);
     ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_FP32, 1, 2560, 1280, 256), tile_s(256 + 8) * 8, 1e-14);
 }
-END_TEST
 
 static double matrix_s(const struct tsim_op *op) {
     struct tsim_kernel_cost cost;
@@ -79,7 +74,7 @@ static double matrix_s(const struct tsim_op *op) {
 }
 
 /* On chips that say how much slower they are (0 says nothing): of gradients, or with scales of blocks, in fp8 alone. */
-START_TEST(promoted_sums_are_slower) {
+TSIM_TEST(promoted_sums_are_slower) {
     static const struct {
         enum tsim_precision precision;
         enum tsim_fp8_scaling scaling;
@@ -101,10 +96,9 @@ START_TEST(promoted_sums_are_slower) {
         ck_assert_double_eq_tol(matrix_s(&op), CASES[i].is_slower ? plain_s / 0.8 : plain_s, 1e-15);
     }
 }
-END_TEST
 
 /* PyTorch's kernel for scales of rows reaches 0.95 of the rate, in fp8 alone. */
-START_TEST(scales_of_rows_are_slower) {
+TSIM_TEST(scales_of_rows_are_slower) {
     for (int i = 0; i < 2; i++) {
         enum tsim_precision precision = i ? TSIM_FP8 : TSIM_BF16;
         struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = precision, .batch = 1, .m = 2560, .n = 1280, .k = 256};
@@ -116,11 +110,10 @@ START_TEST(scales_of_rows_are_slower) {
         ck_assert_double_eq_tol(matrix_s(&op), i ? plain_s / 0.95 : plain_s, 1e-15);
     }
 }
-END_TEST
 
 /* A product that adds to a sum: 2,560 x 1,280 in fp32, read and written at 1 TB/s; a quarter of that is waited for, as
  * long as operands and sum together do not take longer. */
-START_TEST(waits_for_the_sum) {
+TSIM_TEST(waits_for_the_sum) {
     double sum_bytes = 2 * 4.0 * 2560 * 1280;
     struct tsim_op op = {.kind = TSIM_OP_GEMM,
                          .precision = TSIM_BF16,
@@ -142,10 +135,9 @@ START_TEST(waits_for_the_sum) {
     tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
     ck_assert_double_eq_tol(cost.time_s, cost.memory_s, 1e-12);
 }
-END_TEST
 
 /* Products of experts, not batches of another kind, have the rate of grouped ones. */
-START_TEST(grouped_products_are_slower) {
+TSIM_TEST(grouped_products_are_slower) {
     struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = TSIM_BF16, .batch = 4, .m = 2560, .n = 1280, .k = 256};
     example_init(&e);
     double plain_s = matrix_s(&op);
@@ -154,34 +146,30 @@ START_TEST(grouped_products_are_slower) {
     op.is_grouped = true;
     ck_assert_double_eq_tol(matrix_s(&op), plain_s / 0.8, 1e-15);
 }
-END_TEST
 
 /* A skinny product of great depth is split over the units: 1 tile of 256 x 128 and K 4096 in 8 slices. Smaller tiles:
  * 64 x 64 at 0.7 gives 8 tiles x 8 slices = 64 <= 100 units: 1/8 of a tile's depth at 1/8 the area / 0.7. */
-START_TEST(split_k) {
+TSIM_TEST(split_k) {
     example_init(&e);
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 256, 128, 4096), tile_s(4096) / 8 / 8 / 0.7,
                             1e-15);
 }
-END_TEST
 
 /* More than a wave is not: 101 tiles cost what they cost at any depth. */
-START_TEST(more_than_a_wave_is_not_split) {
+TSIM_TEST(more_than_a_wave_is_not_split) {
     example_init(&e);
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 25856, 128, 4096), tile_s(4096) * 5 * 0.25 / 0.85,
                             1e-14);
 }
-END_TEST
 
 /* A lone tile of 64 x 64, an eighth of the largest's area, reaches 0.7 of the rate in 16 bits and all of it in fp32. */
-START_TEST(fp32_has_no_slow_tiles) {
+TSIM_TEST(fp32_has_no_slow_tiles) {
     example_init(&e);
     e.accelerator.peak_flops_per_s[TSIM_FP32] = e.accelerator.peak_flops_per_s[TSIM_BF16] / 8;
     e.accelerator.matrix_sustained_frac[TSIM_FP32] = 1;
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_BF16, 1, 64, 64, 256), tile_s(256) / 8 / 0.7, 1e-15);
     ck_assert_double_eq_tol(tsim_gemm_s(&e.accelerator, TSIM_FP32, 1, 64, 64, 256), tile_s(256) / 8 * 8, 1e-14);
 }
-END_TEST
 
 static double product_time(struct tsim_op op) {
     struct tsim_kernel_cost cost;
@@ -194,7 +182,7 @@ static double product_time(struct tsim_op op) {
 /* Rows of 16 bytes: 8 elements of bf16, 16 of fp8. SwiGLU's inner width of 10,922 against 10,880 on H100 measured
  * 272.73 against 395.52 TFLOP/s; a width that is off costs all products that have it as a row, forward, of the input's
  * gradient and of the weights', a number of tokens that is off none. fp32 and what the library pads are spared. */
-START_TEST(rows_off_the_alignment) {
+TSIM_TEST(rows_off_the_alignment) {
     const double measured = 272.73 / 395.52, h = 4096, t = 2560;
     example_init(&e);
     double aligned = product_time((struct tsim_op){.precision = TSIM_BF16, .m = t, .n = 10928, .k = h});
@@ -217,11 +205,10 @@ START_TEST(rows_off_the_alignment) {
     double fp32 = product_time((struct tsim_op){.precision = TSIM_FP32, .m = t, .n = 10928, .k = h});
     ck_assert_double_eq(product_time((struct tsim_op){.precision = TSIM_FP32, .m = t, .n = 10922, .k = h}), fp32);
 }
-END_TEST
 
 /* Kernels that work on one element at a time issue 128 instructions a unit and cycle on NVIDIA's, or wait for
  * memory. */
-START_TEST(element_by_element) {
+TSIM_TEST(element_by_element) {
     example_init(&e);
     struct tsim_op op = {.kind = TSIM_OP_ELEMENTWISE, .bytes = 1e9, .issued = 84e10, .kernels = 1};
     struct tsim_kernel_cost cost;
@@ -238,10 +225,9 @@ START_TEST(element_by_element) {
     tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
     ck_assert_double_eq_tol(cost.time_s, 1 + 1e-6, 1e-9);
 }
-END_TEST
 
 /* Roofline of a lone kernel: max(FLOPs / peak, bytes / bandwidth) + latency, and which of them it was. */
-START_TEST(roofline) {
+TSIM_TEST(roofline) {
     example_init(&e);
     struct tsim_op op = {.kind = TSIM_OP_ELEMENTWISE, .bytes = 1e9, .kernels = 2};
     struct tsim_kernel_cost cost;
@@ -265,7 +251,6 @@ START_TEST(roofline) {
     ck_assert_double_eq_tol(cost.time_s, 1e-3 + 1e-6, 1e-12);
     ck_assert_int_eq(cost.limit, TSIM_LIMIT_MEMORY);
 }
-END_TEST
 
 struct attention_row {
     double sequence, head_dim;
@@ -308,7 +293,7 @@ static void check_attention(const struct attention_row *rows, size_t n, double p
 
 /* A ring of four over 8,192 tokens: one causal kernel of 2,048, and three of half as much work each between 2,048 and
  * 1,024 tokens, whose ramps are as if of 2,048 / 1.5. Without a mask four alike. */
-START_TEST(attention_around_a_ring) {
+TSIM_TEST(attention_around_a_ring) {
     static const struct attention_row WHOLE = {8192, 128, true, 0}, OWN = {2048, 128, true, 0},
                                       OTHER = {2048 / 1.5, 128, false, 0}, UNMASKED = {2048, 128, false, 0};
     example_init(&e);
@@ -321,12 +306,11 @@ START_TEST(attention_around_a_ring) {
     unmasked.causal = false;
     ck_assert_double_eq_tol(pieces_s(&unmasked, 4) / pieces_s(&UNMASKED, 1), 1, 1e-9);
 }
-END_TEST
 
 /* For its FLOP a window of k keys in the mean takes 1 + (128 + 190) / k as long as attention to very many keys: a tile
  * of 128 queries meets as many more keys, and the ramp is that without a mask. A window as long as the sequence, of
  * half its tokens in the mean, is what causal attention takes, whose ramp is 600 of 2 k. */
-START_TEST(windows_in_tiles) {
+TSIM_TEST(windows_in_tiles) {
     static const struct attention_row LONG = {1e12, 128, false, 0}, CAUSAL = {8192, 128, true, 0};
     example_init(&e);
     e.accelerator.attention_frac[TSIM_FLASH2] = 205.0 / 312;
@@ -349,11 +333,10 @@ START_TEST(windows_in_tiles) {
             ck_assert_double_eq_tol(cost.time_s / pieces_s(&CAUSAL, 1), 1, 0.005);
     }
 }
-END_TEST
 
 /* Dao-AILab/flash-attention's figure. With a long-sequence fraction of 205/312 at head dimension 128 every row from 1k
  * tokens on is met within 8 %. */
-START_TEST(flash_attention_2_on_a100) {
+TSIM_TEST(flash_attention_2_on_a100) {
     static const struct attention_row ROWS[] = {
         {2048, 128, false, 187}, {4096, 128, false, 196}, {8192, 128, false, 201}, {16384, 128, false, 203},
         {1024, 128, true, 133},  {2048, 128, true, 155},  {4096, 128, true, 173},  {8192, 128, true, 182},
@@ -364,12 +347,11 @@ START_TEST(flash_attention_2_on_a100) {
     e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
     check_attention(ROWS, sizeof ROWS / sizeof ROWS[0], 312, 0.08);
 }
-END_TEST
 
 /* Splash attention on a core of TPU7x, forward, causal, heads of 256, whose blocks FLOPs are counted for half of the
  * scores (heavyball-research/flywheel-tpu, README_v7x.md and splash_tuned_v7x.json). Rows that skip parts of the blocks
  * on the diagonal are left out; where heads are stacked a block is as many times as long. */
-START_TEST(splash_attention_on_tpu7x) {
+TSIM_TEST(splash_attention_on_tpu7x) {
     static const struct {
         double tokens, queries, keys, tflops;
     } ROWS[] = {{4096, 1024, 1024, 392},  {8192, 2048, 2048, 494},  {16384, 2048, 2048, 573},
@@ -395,11 +377,10 @@ START_TEST(splash_attention_on_tpu7x) {
         ck_assert_double_eq_tol(op.flops / matrix_s(&op) / 1e12 / ROWS[i].tflops, 1, 0.06);
     }
 }
-END_TEST
 
 /* A head of 128 fills half of such an array, a block without a mask costs nothing for it, and a window pays for its
  * edges. */
-START_TEST(splash_attention_by_blocks) {
+TSIM_TEST(splash_attention_by_blocks) {
     struct tsim_op op = {
         .kind = TSIM_OP_FLASH, .precision = TSIM_BF16, .head_dim = 256, .sequence = 4096, .pieces = 1, .flops = 1e12};
     example_init(&e);
@@ -421,11 +402,10 @@ START_TEST(splash_attention_by_blocks) {
     op.head_dim = 128;
     ck_assert_double_eq_tol(matrix_s(&op), 2e12 / rate / 0.95 * (1 + 1.6 / 4) * (1 + 2 * start), 1e-12);
 }
-END_TEST
 
 /* These are FlashAttention-1's points of the same figure from 512 tokens on, which is flatter, and faster with small
  * heads. */
-START_TEST(flash_attention_1_on_a100) {
+TSIM_TEST(flash_attention_1_on_a100) {
     static const struct attention_row ROWS[] = {
         {512, 64, false, 91},   {1024, 64, false, 92},   {2048, 64, false, 104}, {4096, 64, false, 108},
         {8192, 64, false, 110}, {16384, 64, false, 110}, {512, 128, false, 76},  {1024, 128, false, 72},
@@ -438,11 +418,10 @@ START_TEST(flash_attention_1_on_a100) {
     e.software.attention_kernel = TSIM_ATTENTION_FLASH1;
     check_attention(ROWS, sizeof ROWS / sizeof ROWS[0], 312, 0.09);
 }
-END_TEST
 
 /* cuDNN on H200, forward and backward, one and two sequences of 64 heads of 128 (rates of the two passes joined as 3.5
  * / (1 / forward + 2.5 / backward)), while the chip is cool: 640 TFLOP/s at length, of a peak of 989. */
-START_TEST(cudnn_attention_on_h200) {
+TSIM_TEST(cudnn_attention_on_h200) {
     static const struct attention_row ROWS[] = {
         {2048, 128, true, 396},  {4096, 128, true, 502},  {8192, 128, true, 567},  {16384, 128, true, 603},
         {2048, 128, false, 535}, {4096, 128, false, 588}, {8192, 128, false, 619}, {16384, 128, false, 635},
@@ -452,12 +431,11 @@ START_TEST(cudnn_attention_on_h200) {
     e.software.attention_kernel = TSIM_ATTENTION_CUDNN;
     check_attention(ROWS, sizeof ROWS / sizeof ROWS[0], 989, 0.09);
 }
-END_TEST
 
 /* Rates of the forward over those of the backward pass, causal: FlashAttention-2 on A100 199 / 180, 203 / 175, 217 /
  * 173 and 204 / 168 at 32,768 to 4,096 tokens, cuDNN on H200 619 / 528, 633 / 539, 655 / 526 and 616 / 495, on GB200
  * 1,593 / 1,221, 1,609 / 1,287, 1,559 / 1,297 and 1,319 / 1,102; Triton on A100 150.0 / 87.5 at 4,096. */
-START_TEST(forward_attention_is_faster) {
+TSIM_TEST(forward_attention_is_faster) {
     static const double HAND_WRITTEN[] = {1.106, 1.160, 1.254, 1.214, 1.172, 1.174,
                                           1.245, 1.244, 1.305, 1.250, 1.202, 1.197};
     static const struct attention_row ROW = {4096, 128, true, 0};
@@ -475,7 +453,6 @@ START_TEST(forward_attention_is_faster) {
     e.software.attention_kernel = TSIM_ATTENTION_FLASH1;
     ck_assert_double_eq(attention_s(&ROW, 1e15, true), attention_s(&ROW, 1e15, false));
 }
-END_TEST
 
 /* Returns attention of 4,096 causal tokens in so many heads of 128, forward. */
 static struct tsim_op causal_attention(double heads) {
@@ -493,7 +470,7 @@ static struct tsim_op causal_attention(double heads) {
 /* cuDNN's forward pass on a B200 while it is cool: microseconds of 4,096 causal tokens in 8, 16, 32, 64 and 128 heads
  * of 128 (hardware/calibration/b200-node-kernels.csv). Eight take as long as sixteen, because both wait for the longest
  * tile. */
-START_TEST(few_heads_wait_for_the_longest_tile) {
+TSIM_TEST(few_heads_wait_for_the_longest_tile) {
     static const double HEADS[] = {8, 16, 32, 64, 128}, MEASURED_US[] = {98.5, 105.6, 166.9, 280.4, 490.3};
     struct tsim_kernel_cost cost;
     example_init(&e);
@@ -516,11 +493,10 @@ START_TEST(few_heads_wait_for_the_longest_tile) {
         ck_assert_double_eq_tol(cost.matrix_s / whole_s, 0.5, 1e-9);
     }
 }
-END_TEST
 
 /* FlashAttention-2 on an A100: microseconds of 4,096 causal tokens in 4 to 64 heads of 128 (hardware/calibration/
  * a100-80gb-pcie-kernels.csv). The first generation keeps its own lengths. */
-START_TEST(few_heads_of_flash_attention_2) {
+TSIM_TEST(few_heads_of_flash_attention_2) {
     static const double HEADS[] = {4, 8, 16, 32, 64}, MEASURED_US[] = {214.2, 283.6, 444.4, 778.1, 1484};
     struct tsim_kernel_cost cost;
     example_init(&e);
@@ -538,10 +514,9 @@ START_TEST(few_heads_of_flash_attention_2) {
         ck_assert_double_eq_tol(cost.matrix_s, op.flops / (312e12 * 0.61) * (1 + 310.0 / 4096), 1e-9);
     }
 }
-END_TEST
 
 /* Heads wider than 128 of cuDNN's kernel alone. */
-START_TEST(wide_heads) {
+TSIM_TEST(wide_heads) {
     static const struct attention_row WIDE = {65536, 160, false, 0}, NARROW = {65536, 128, false, 0};
     example_init(&e);
     e.accelerator.attention_frac[TSIM_FLASH_CUDNN] = 0.5;
@@ -556,11 +531,10 @@ START_TEST(wide_heads) {
     e.accelerator.wide_heads_frac = 0;
     ck_assert_double_eq(attention_s(&WIDE, 1e18, true), flash2_s);
 }
-END_TEST
 
 /* cuDNN's kernel on B200: the time in fp8 over that in bf16, causal, forward and backward
  * (NVIDIA/cudnn-frontend@0b1577c, in hardware/accelerators/b200.yaml). Other kernels multiply in 16 bits. */
-START_TEST(attention_in_fp8) {
+TSIM_TEST(attention_in_fp8) {
     static const double TOKENS[] = {4096, 8192, 16384, 32768, 65536}, MEASURED[] = {0.873, 0.822, 0.805, 0.771, 0.775};
     struct tsim_kernel_cost cost[2];
     example_init(&e);
@@ -579,10 +553,9 @@ START_TEST(attention_in_fp8) {
                                     cudnn ? 0.06 : 1e-12);
         }
 }
-END_TEST
 
 /* An accelerator without a rate of cuDNN's kernel takes FlashAttention-3's. */
-START_TEST(cudnn_without_a_rate) {
+TSIM_TEST(cudnn_without_a_rate) {
     example_init(&e);
     ck_assert_int_eq(tsim_flash_of(&e.accelerator, TSIM_ATTENTION_CUDNN), TSIM_FLASH3);
     e.accelerator.attention_frac[TSIM_FLASH_CUDNN] = 0.1;
@@ -590,13 +563,12 @@ START_TEST(cudnn_without_a_rate) {
     ck_assert_str_eq(tsim_flash_name(TSIM_FLASH_CUDNN), "cudnn");
     ck_assert_str_eq(tsim_flash_name(TSIM_FLASH1), "flash1");
 }
-END_TEST
 
 /* ---- the power limit ---- */
 
 /* Shares 0.75 and 0.35 of the range. Equally long on both sides: 0.75 f^3 + 0.35 f = 1 at f = 0.9602; a kernel with
  * half as much memory time draws 0.925 and keeps its clock, as does one that only memory keeps busy. */
-START_TEST(clocks_fall_where_both_are_busy) {
+TSIM_TEST(clocks_fall_where_both_are_busy) {
     example_init(&e);
     double f = tsim_power_clock(&e.accelerator, 1, 1);
     ck_assert_double_eq_tol(0.75 * f * f * f + 0.35 * f, 1, 1e-9);
@@ -604,12 +576,11 @@ START_TEST(clocks_fall_where_both_are_busy) {
     ck_assert_double_eq(tsim_power_clock(&e.accelerator, 1, 0.5), 1);
     ck_assert_double_eq(tsim_power_clock(&e.accelerator, 0, 1), 1);
 }
-END_TEST
 
 /* Idle 100 W, limit 500 W: a cap of 400 W leaves three quarters of the range, of which products keep two: a quarter
  * goes elsewhere at any clock. Matrix units alone then run at (0.5 / 0.75)^(1/3) of theirs, and use f^2 of the energy.
  */
-START_TEST(a_cap_lowers_clocks) {
+TSIM_TEST(a_cap_lowers_clocks) {
     example_init(&e);
     e.accelerator.power_cap_w = 400;
     double f = tsim_power_clock(&e.accelerator, 1, 0);
@@ -626,43 +597,5 @@ START_TEST(a_cap_lowers_clocks) {
     e.accelerator.power_cap_w = 600; /* above the limit: none */
     ck_assert_double_eq(tsim_power_clock(&e.accelerator, 1, 0), 1);
 }
-END_TEST
 
-static Suite *compute_suite(void) {
-    Suite *suite = suite_create("compute");
-    TCase *tcase = tcase_create("analytic");
-    tcase_add_test(tcase, full_waves_reach_the_peak);
-    tcase_add_test(tcase, products_side_by_side_or_in_turn);
-    tcase_add_test(tcase, one_tile_more_costs_a_wave);
-    tcase_add_test(tcase, depth_ramp);
-    tcase_add_test(tcase, depth_ramp_is_a_time);
-    tcase_add_test(tcase, promoted_sums_are_slower);
-    tcase_add_test(tcase, scales_of_rows_are_slower);
-    tcase_add_test(tcase, waits_for_the_sum);
-    tcase_add_test(tcase, grouped_products_are_slower);
-    tcase_add_test(tcase, split_k);
-    tcase_add_test(tcase, more_than_a_wave_is_not_split);
-    tcase_add_test(tcase, fp32_has_no_slow_tiles);
-    tcase_add_test(tcase, clocks_fall_where_both_are_busy);
-    tcase_add_test(tcase, a_cap_lowers_clocks);
-    tcase_add_test(tcase, rows_off_the_alignment);
-    tcase_add_test(tcase, roofline);
-    tcase_add_test(tcase, element_by_element);
-    tcase_add_test(tcase, flash_attention_2_on_a100);
-    tcase_add_test(tcase, splash_attention_on_tpu7x);
-    tcase_add_test(tcase, splash_attention_by_blocks);
-    tcase_add_test(tcase, attention_around_a_ring);
-    tcase_add_test(tcase, windows_in_tiles);
-    tcase_add_test(tcase, flash_attention_1_on_a100);
-    tcase_add_test(tcase, cudnn_attention_on_h200);
-    tcase_add_test(tcase, forward_attention_is_faster);
-    tcase_add_test(tcase, few_heads_wait_for_the_longest_tile);
-    tcase_add_test(tcase, few_heads_of_flash_attention_2);
-    tcase_add_test(tcase, wide_heads);
-    tcase_add_test(tcase, attention_in_fp8);
-    tcase_add_test(tcase, cudnn_without_a_rate);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(compute_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

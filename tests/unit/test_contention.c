@@ -57,26 +57,23 @@ static void expect(const char *file, double expected_s) {
     }
 }
 
-START_TEST(a_reduction_meets_the_gradients_of_the_last_pass) {
+TSIM_TEST(a_reduction_meets_the_gradients_of_the_last_pass) {
     double rest_s = passes_s(FOLDER "reduction-and-messages.yaml");
     expect(FOLDER "reduction-and-messages.yaml", rest_s + message_s + 2 * message_s + reduction_s());
 }
-END_TEST
 
-START_TEST(two_jobs) {
+TSIM_TEST(two_jobs) {
     double rest_s = passes_s(FOLDER "two-jobs.yaml");
     expect(FOLDER "two-jobs.yaml", rest_s + 2 * message_s + 3 * message_s + 2 * reduction_s());
 }
-END_TEST
 
-START_TEST(a_modest_job) {
+TSIM_TEST(a_modest_job) {
     double rest_s = passes_s(FOLDER "modest-job.yaml");
     expect(FOLDER "modest-job.yaml", rest_s + (3 * message_s + reduction_s()) / 0.75);
 }
-END_TEST
 
 /* The optimizer comes after the reduction. */
-START_TEST(a_checkpoint_meets_the_gradients) {
+TSIM_TEST(a_checkpoint_meets_the_gradients) {
     const char *file = FOLDER "checkpoint-and-gradients.yaml";
     double rest_s = passes_s(file);
     double begin_s = rest_s - optimizer_s, written_s = 1e9 / NIC;
@@ -84,17 +81,15 @@ START_TEST(a_checkpoint_meets_the_gradients) {
     ck_assert_double_lt(written_s, begin_s + reduction_s());
     expect(file, rest_s + reduction_s() + written_s - begin_s);
 }
-END_TEST
 
-START_TEST(one_slow_nic) {
+TSIM_TEST(one_slow_nic) {
     double rest_s = passes_s(FOLDER "reduction-and-messages.yaml");
     expect(FOLDER "slow-nic.yaml", rest_s + 4 * message_s + 4 * message_s + 4 * reduction_s());
 }
-END_TEST
 
 /* Stage 0 of the first replica sends its part of the reduction and the activations, R + M, and receives R + M; at a
  * quarter of 10 GB/s. */
-START_TEST(the_slow_nic_is_the_fullest_link) {
+TSIM_TEST(the_slow_nic_is_the_fullest_link) {
     double time_s = step_s(FOLDER "slow-nic.yaml", "fluid", "off");
     ck_assert_int_eq(n_link_utilizations, 2);
     ck_assert_str_eq(link_utilizations[0].sort, "NIC out");
@@ -104,20 +99,5 @@ START_TEST(the_slow_nic_is_the_fullest_link) {
     ck_assert_double_eq_tol(link_utilizations[0].highest_bytes, (reduction_s() + message_s) * NIC, 1);
     ck_assert_double_eq_tol(link_utilizations[0].highest_frac, 4 * (reduction_s() + message_s) / time_s, 1e-9);
 }
-END_TEST
 
-static Suite *contention_suite(void) {
-    Suite *suite = suite_create("contention");
-    TCase *tcase = tcase_create("contention");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, a_reduction_meets_the_gradients_of_the_last_pass);
-    tcase_add_test(tcase, two_jobs);
-    tcase_add_test(tcase, a_modest_job);
-    tcase_add_test(tcase, a_checkpoint_meets_the_gradients);
-    tcase_add_test(tcase, one_slow_nic);
-    tcase_add_test(tcase, the_slow_nic_is_the_fullest_link);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(contention_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

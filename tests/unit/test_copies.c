@@ -49,7 +49,7 @@ static double offloaded_s(double frac) {
 }
 
 /* Copies go out beside the forward pass and in beside the backward pass, at each level of detail. */
-START_TEST(offload_alone) {
+TSIM_TEST(offload_alone) {
     for (int detail = 0; detail < 2; detail++) {
         use_slots(1);
         e.scenario.simulation.detail = detail == 0 ? TSIM_DETAIL_OPERATORS : TSIM_DETAIL_PASSES;
@@ -62,11 +62,10 @@ START_TEST(offload_alone) {
         ck_assert_double_eq_tol(simulation.stage_groups[0].terms.time_s, simulation.time_s, 1e-12);
     }
 }
-END_TEST
 
 /* All-reduces of the passes go both ways over the slot: it carries their bytes after those that are copied, or before.
  * The longer wait is of kernels for copies, but for what all-reduces lose while both flow. */
-START_TEST(offload_beside_all_reduces) {
+TSIM_TEST(offload_beside_all_reduces) {
     for (int fold = 0; fold < 2; fold++) {
         use_slots(2);
         e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
@@ -83,10 +82,9 @@ START_TEST(offload_beside_all_reduces) {
         ck_assert_double_eq_tol(simulate().time_s, 2 * copy_s, 0.02 * both.time_s);
     }
 }
-END_TEST
 
 /* Four below a switch whose uplink is as wide as one slot: each has a quarter of it. */
-START_TEST(uplink_is_shared) {
+TSIM_TEST(uplink_is_shared) {
     use_slots(4);
     e.scenario.parallelism.tensor = 1;
     e.scenario.training.global_batch_size = 4;
@@ -100,20 +98,18 @@ START_TEST(uplink_is_shared) {
     offloaded_s(1);
     ck_assert_double_eq_tol(simulate().time_s - alone_s, 2 * 4 * copy_s, 0.02 * 8 * copy_s);
 }
-END_TEST
 
 /* All accelerators of a node share its memory: here each has half of what its slot would carry, in both directions
  * one after the other. */
-START_TEST(memory_is_shared) {
+TSIM_TEST(memory_is_shared) {
     use_slots(1);
     double copy_s = offloaded_s(1);
     e.node.host_memory_bytes_per_s = LINK / 2;
     ck_assert_double_eq_tol(simulate().time_s, 2 * 2 * copy_s, 0.02 * 4 * copy_s);
 }
-END_TEST
 
 /* Tensor ranks on two nodes: what their NICs carry crosses their slots, unless NICs are the accelerators' own. */
-START_TEST(nics_are_behind_the_slot) {
+TSIM_TEST(nics_are_behind_the_slot) {
     const double NIC = 5e9;
     for (int own = 0; own < 2; own++) {
         use_slots(1);
@@ -130,12 +126,11 @@ START_TEST(nics_are_behind_the_slot) {
         ck_assert_double_eq_tol(simulate().time_s, 2 * copy_s + (own ? 0 : bytes / LINK), 0.02 * alone.time_s);
     }
 }
-END_TEST
 
 /* Copies of B bytes go out beside the forward pass, and come back beside the backward pass, at a quarter of HBM's rate
  * h, and are over before these. Kernels that HBM binds lose the B/h for which it is read or written, twice; others lose
  * nothing. As operators that are joined where nothing is copied, as operators one by one, and as one task. */
-START_TEST(copies_take_hbm) {
+TSIM_TEST(copies_take_hbm) {
     static const struct {
         enum tsim_detail detail;
         enum tsim_network network;
@@ -160,11 +155,10 @@ START_TEST(copies_take_hbm) {
         ck_assert_double_eq_tol(beside.stage_groups[0].copy_wait_s, lost_s, 1e-6 * alone_s);
     }
 }
-END_TEST
 
 /* Gradients leave beside the last backward pass, which they outlast; then the host updates and sends weights back at
  * once. Its memory has room for both. */
-START_TEST(update_by_the_host) {
+TSIM_TEST(update_by_the_host) {
     use_slots(1);
     e.scenario.training.offload.optimizer = true;
     e.node.host_memory_bytes_per_s = 100e9;
@@ -180,7 +174,6 @@ START_TEST(update_by_the_host) {
     ck_assert_double_eq_tol(simulate().stage_groups[0].terms.optimizer_s,
                             fmax(copied_s - offloaded_s(1), 0) + update.time_s, 0.01 * update.time_s);
 }
-END_TEST
 
 /* ---- batches ---- */
 
@@ -210,7 +203,7 @@ static struct tsim_step_simulation feed(struct tsim_input_pipeline_flow *flow) {
 }
 
 /* Batches follow one another on the slot: a step waits for all of them but what it computes, or not at all. */
-START_TEST(input_alone) {
+TSIM_TEST(input_alone) {
     enum { N = 4 };
     struct tsim_input_pipeline_flow flow;
     use_slots(1);
@@ -228,11 +221,10 @@ START_TEST(input_alone) {
     ck_assert_int_eq(flow.bound, TSIM_INPUT_BOUND_NONE);
     ck_assert_double_eq_tol(flow.link_frac, 0.9, 1e-6);
 }
-END_TEST
 
 /* The next step's batch comes beside all-reduces, and in the backward pass beside the activations that come back: the
  * way in carries all of them, one after another or at once. */
-START_TEST(input_beside_both) {
+TSIM_TEST(input_beside_both) {
     for (int fold = 0; fold < 2; fold++) {
         struct tsim_input_pipeline_flow flow;
         use_slots(2);
@@ -249,14 +241,13 @@ START_TEST(input_beside_both) {
         ck_assert_double_eq_tol(feed(&flow).time_s, 3 * copy_s + copy_s, 0.02 * fed.time_s);
     }
 }
-END_TEST
 
 /* All at once, on two nodes: activations leave and come back, all-reduces of tensor ranks cross slot and NIC, the next
  * batch comes in, and a checkpoint leaves the host for the other node's, over the NICs alone and without end. Into the
  * accelerator come activations once, batches of three times as many bytes, and what the NICs bring, N; so long is the
  * step. The NICs always have something to carry, so of T x NIC bytes the checkpoint gets all but N. With few copies and
  * no batch the NICs are short, not the slot: collectives have half of them. */
-START_TEST(all_at_once) {
+TSIM_TEST(all_at_once) {
     const double NIC = 5e9;
     for (int fold = 0; fold < 2; fold++) {
         struct tsim_input_pipeline_flow flow;
@@ -286,13 +277,12 @@ START_TEST(all_at_once) {
         ck_assert_double_eq_tol(short_of_nics.background->bytes, short_of_nics.time_s * NIC - bytes, 0.02 * bytes);
     }
 }
-END_TEST
 
 /* A replica on each of two nodes, whose kernels take next to nothing: a step is its gradients, of which each NIC brings
  * N bytes, or what the samples take that come over the same NIC, S bytes a step. Half of N delays the gradients by as
  * much: N + S must come in. So it is with three times N, where the step waits for its batch. A storage with a network
  * of its own costs nothing, and one of N bytes a step's time is waited for on whatever network. */
-START_TEST(input_over_nics) {
+TSIM_TEST(input_over_nics) {
     const double NIC = 5e9;
     for (int fold = 0; fold < 2; fold++) {
         struct tsim_input_pipeline_flow flow;
@@ -318,25 +308,5 @@ START_TEST(input_over_nics) {
         ck_assert_int_eq(flow.bound, TSIM_INPUT_BOUND_STORAGE);
     }
 }
-END_TEST
 
-static Suite *copies_suite(void) {
-    Suite *suite = suite_create("copies");
-    TCase *tc = tcase_create("analytic");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, input_over_nics);
-    tcase_add_test(tc, offload_alone);
-    tcase_add_test(tc, offload_beside_all_reduces);
-    tcase_add_test(tc, uplink_is_shared);
-    tcase_add_test(tc, memory_is_shared);
-    tcase_add_test(tc, nics_are_behind_the_slot);
-    tcase_add_test(tc, copies_take_hbm);
-    tcase_add_test(tc, update_by_the_host);
-    tcase_add_test(tc, input_alone);
-    tcase_add_test(tc, input_beside_both);
-    tcase_add_test(tc, all_at_once);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(copies_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

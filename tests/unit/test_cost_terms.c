@@ -97,7 +97,7 @@ static void expect_attention(const struct tsim_accelerator *a, enum tsim_precisi
 }
 
 /* One precision in four is tried, another one of each accelerator; with TSIM_CASES all are. */
-START_TEST(kernels_of_every_accelerator) {
+TSIM_TEST(kernels_of_every_accelerator) {
     const size_t every = getenv("TSIM_CASES") ? 1 : 4;
     const char *const *ids;
     size_t n;
@@ -120,7 +120,6 @@ START_TEST(kernels_of_every_accelerator) {
     }
     tsim_diags_release(&diags);
 }
-END_TEST
 
 static void expect_collective(const struct tsim_cluster *cluster, struct tsim_collective_request request) {
     struct tsim_collective_cost plain, recorded;
@@ -149,7 +148,7 @@ static void expect_collectives(const struct tsim_cluster *cluster, struct tsim_g
                                                        .network = network ? TSIM_NETWORK_IDEAL : TSIM_NETWORK_FLUID});
 }
 
-START_TEST(collectives_by_every_algorithm) {
+TSIM_TEST(collectives_by_every_algorithm) {
     static const enum tsim_scale_up KINDS[] = {TSIM_SCALE_UP_SWITCH, TSIM_SCALE_UP_MESH, TSIM_SCALE_UP_PCIE};
     static const struct tsim_group GROUPS[] = {{8, 1, 8, 8, 1}, {32, 4, 8, 8, 1}, {4, 4, 1, 1, 8}, {2, 2, 1, 1, 8}};
     example_be_dgx_h100(&e);
@@ -163,9 +162,8 @@ START_TEST(collectives_by_every_algorithm) {
             expect_collectives(tsim_cluster_build(&arena, &e.scenario), GROUPS[i]);
         }
 }
-END_TEST
 
-START_TEST(collectives_on_a_torus) {
+TSIM_TEST(collectives_on_a_torus) {
     e.fabric.topology = TSIM_TOPOLOGY_TORUS;
     e.fabric.torus_dimensions = 3;
     e.fabric.torus_wrap = 4;
@@ -177,17 +175,5 @@ START_TEST(collectives_on_a_torus) {
     expect_collectives(cluster, (struct tsim_group){64, 8, 8, 8, 1});
     expect_collectives(cluster, (struct tsim_group){4, 1, 4, 4, 1});
 }
-END_TEST
 
-static Suite *cost_terms_suite(void) {
-    Suite *suite = suite_create("cost_terms");
-    TCase *tests = tcase_create("cost_terms");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, kernels_of_every_accelerator);
-    tcase_add_test(tests, collectives_by_every_algorithm);
-    tcase_add_test(tests, collectives_on_a_torus);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(cost_terms_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

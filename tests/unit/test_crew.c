@@ -31,7 +31,7 @@ static bool is_over(void *context) {
     return over;
 }
 
-START_TEST(each_piece_once) {
+TSIM_TEST(each_piece_once) {
     static const int32_t N_THREADS[] = {0, 1, 4, 1000};
     for (size_t i = 0; i < sizeof N_THREADS / sizeof N_THREADS[0]; i++) {
         struct tally t = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -41,18 +41,16 @@ START_TEST(each_piece_once) {
         ck_assert_int_lt(t.highest_worker, N_THREADS[i] < 1 ? 1 : TSIM_MOST_WORKERS);
     }
 }
-END_TEST
 
-START_TEST(no_piece_after_the_end) {
+TSIM_TEST(no_piece_after_the_end) {
     struct tally t = {.mutex = PTHREAD_MUTEX_INITIALIZER, .most = 10};
     tsim_crew_run(&(struct tsim_crew){count, is_over, &t}, 1, N_PIECES);
     ck_assert_int_eq(t.n, 10);
     tsim_crew_run(&(struct tsim_crew){count, is_over, &t}, 4, 0);
     ck_assert_int_eq(t.n, 10);
 }
-END_TEST
 
-START_TEST(interrupts_wait) {
+TSIM_TEST(interrupts_wait) {
     sigset_t before, pending;
     int number;
     tsim_interrupts_block(&before);
@@ -67,16 +65,5 @@ START_TEST(interrupts_wait) {
     ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &pending), 0);
     ck_assert_int_eq(sigismember(&pending, SIGTERM), 0);
 }
-END_TEST
 
-static Suite *crew_suite(void) {
-    Suite *suite = suite_create("crew");
-    TCase *tests = tcase_create("crew");
-    tcase_add_test(tests, each_piece_once);
-    tcase_add_test(tests, no_piece_after_the_end);
-    tcase_add_test(tests, interrupts_wait);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(crew_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

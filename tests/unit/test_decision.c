@@ -30,7 +30,7 @@ static void check_chances(struct tsim_offer *offer, double in_time, double in_bu
 
 /* The run takes ten days at 100 USD, each price within a factor of two in eight of ten cases: half of them cost 1,000
  * or less, nine in ten 2,000 or less. */
-START_TEST(prices_spread) {
+TSIM_TEST(prices_spread) {
     struct tsim_offer offer = offer_of(10, 10, 2);
     job.goal.budget_usd = 1000;
     tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
@@ -42,31 +42,28 @@ START_TEST(prices_spread) {
     ck_assert_double_eq_tol(offer.cost_usd.p90, 2000, 60);
     ck_assert(isnan(offer.chance_in_time));
 }
-END_TEST
 
 /* A quarter of the cases, the longest, never reach the loss: they are neither in time nor in budget. */
-START_TEST(a_missed_loss_keeps_no_goal) {
+TSIM_TEST(a_missed_loss_keeps_no_goal) {
     struct tsim_offer offer = offer_of(80, 120, 1);
     plan.missed_frac = 0.25;
     job.goal.deadline_s = 1000 * TSIM_DAY_S;
     job.goal.budget_usd = 1e6;
     check_chances(&offer, 0.75, 0.75, 0.75);
 }
-END_TEST
 
 /* 80 to 120 days against 90: a quarter is in time. Date and budget of a run without spread depend on the same days. */
-START_TEST(both_goals_come_from_the_same_days) {
+TSIM_TEST(both_goals_come_from_the_same_days) {
     struct tsim_offer offer = offer_of(80, 120, 1);
     job.goal.deadline_s = 90 * TSIM_DAY_S;
     job.goal.budget_usd = 11000;
     check_chances(&offer, 0.25, 0.75, 0.25);
     ck_assert_double_eq_tol(offer.mean_usd, 10000, 1e-6);
 }
-END_TEST
 
 /* A contract of a year is paid for a year, a machine that comes after 30 days ends 30 days later, and electricity does
  * not spread with prices. */
-START_TEST(each_way_has_its_terms) {
+TSIM_TEST(each_way_has_its_terms) {
     struct tsim_offer offer = offer_of(10, 10, 1);
     offer.purchase = TSIM_PURCHASE_RESERVE;
     offer.least_days = 365;
@@ -88,11 +85,10 @@ START_TEST(each_way_has_its_terms) {
     tsim_offer_evaluate(&offer, &dearer);
     ck_assert_double_eq_tol(offer.mean_usd, 5770, 1e-6);
 }
-END_TEST
 
 /* A hundred days of 10 USD of electricity, whose price is within a factor of two in eight of ten cases, beside a
  * machine that costs nothing: nine in ten cost 2,000 or less. Prices of machines do not spread it. */
-START_TEST(electricity_spreads_what_is_bought) {
+TSIM_TEST(electricity_spreads_what_is_bought) {
     struct tsim_offer offer = offer_of(100, 100, 3);
     offer.purchase = TSIM_PURCHASE_BUY;
     offer.asked_usd_per_day = 0;
@@ -107,10 +103,9 @@ START_TEST(electricity_spreads_what_is_bought) {
     tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
     ck_assert_double_eq_tol(offer.cost_usd.p90, 1000, 1e-6);
 }
-END_TEST
 
 /* Residuals tell nothing beyond nineteen in twenty, and machines that nobody measured less. */
-START_TEST(chances_are_coarse) {
+TSIM_TEST(chances_are_coarse) {
     ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_MEASURED), 0.95, 1e-12);
     ck_assert_double_eq_tol(tsim_chance_shown(0.93, TSIM_GROUNDS_MEASURED), 0.95, 1e-12);
     ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_SIMILAR), 0.9, 1e-12);
@@ -118,10 +113,9 @@ START_TEST(chances_are_coarse) {
     ck_assert_double_eq_tol(tsim_chance_shown(0.62, TSIM_GROUNDS_MEASURED), 0.60, 1e-12);
     ck_assert_double_eq_tol(tsim_chance_shown(0.01, TSIM_GROUNDS_MEASURED), 0, 1e-12);
 }
-END_TEST
 
 /* Chance first, then cost, with or without a date; by cost or days among those likelier than not. */
-START_TEST(chance_goes_before_cost) {
+TSIM_TEST(chance_goes_before_cost) {
     const struct tsim_goal_spec both = {.deadline_s = 1, .budget_usd = 1}, money = {.budget_usd = 1};
     struct tsim_offer sure = {.chance_of_both = 0.95, .mean_usd = 9, .days = {.p50 = 9}},
                       cheap = {.chance_of_both = 0.60, .mean_usd = 5, .days = {.p50 = 12}},
@@ -135,12 +129,11 @@ START_TEST(chance_goes_before_cost) {
     ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_COST, &sure, &hopeless));
     ck_assert(!tsim_offer_is_better(&both, TSIM_DECIDE_BY_CHANCE, &cheap, &sure));
 }
-END_TEST
 
 /* A machine that nobody measured is certain of its days, by an interval that nothing stands behind, and half as dear.
  * One with measured runs keeps the goal in seventeen of twenty cases, by its wide interval. Ranked by chance it
  * wins. */
-START_TEST(a_narrow_interval_does_not_win) {
+TSIM_TEST(a_narrow_interval_does_not_win) {
     struct tsim_offer wide = offer_of(70, 104, 1), narrow;
     wide.evidence = TSIM_GROUNDS_MEASURED;
     job.goal.deadline_s = 99 * TSIM_DAY_S;
@@ -155,22 +148,5 @@ START_TEST(a_narrow_interval_does_not_win) {
     ck_assert(tsim_offer_is_better(&job.goal, TSIM_DECIDE_BY_CHANCE, &wide, &narrow));
     ck_assert(!tsim_offer_is_better(&job.goal, TSIM_DECIDE_BY_CHANCE, &narrow, &wide));
 }
-END_TEST
 
-static Suite *decision_suite(void) {
-    Suite *suite = suite_create("decision");
-    TCase *tests = tcase_create("decision");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, prices_spread);
-    tcase_add_test(tests, a_missed_loss_keeps_no_goal);
-    tcase_add_test(tests, both_goals_come_from_the_same_days);
-    tcase_add_test(tests, each_way_has_its_terms);
-    tcase_add_test(tests, electricity_spreads_what_is_bought);
-    tcase_add_test(tests, chances_are_coarse);
-    tcase_add_test(tests, chance_goes_before_cost);
-    tcase_add_test(tests, a_narrow_interval_does_not_win);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(decision_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

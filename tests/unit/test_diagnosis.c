@@ -52,7 +52,7 @@ static void assert_adds_up(const struct tsim_diagnosis *d) {
 }
 
 /* Half as fast again as predicted: the gap is one bar, and the way goes on from the prediction. */
-START_TEST(slower_than_predicted) {
+TSIM_TEST(slower_than_predicted) {
     const struct tsim_diagnosis plain = diagnose(NULL, 0, NULL);
     const double predicted_s = plain.prediction.result.step.terms.time_s;
     ck_assert_ptr_null(plain.measured_as);
@@ -77,10 +77,9 @@ START_TEST(slower_than_predicted) {
     ck_assert_double_eq_tol(level_s(&d, TSIM_BAR_BEST), level_s(&plain, TSIM_BAR_BEST), 1e-12);
     assert_adds_up(&d);
 }
-END_TEST
 
 /* A run with all that the bars set takes as long as the best plan does, and each change has made it faster. */
-START_TEST(changes_are_the_best_plan) {
+TSIM_TEST(changes_are_the_best_plan) {
     const struct tsim_diagnosis d = diagnose(NULL, 0, NULL);
     const struct tsim_run_options options = {.ignore_memory = false};
     struct tsim_override all[64];
@@ -102,10 +101,9 @@ START_TEST(changes_are_the_best_plan) {
     ck_assert_double_eq_tol(result.step.terms.time_s, level_s(&d, TSIM_BAR_BEST), 1e-9);
     ck_assert_double_lt(level_s(&d, TSIM_BAR_BEST), 0.8 * level_s(&d, TSIM_BAR_PREDICTED));
 }
-END_TEST
 
 /* A measurement inside the interval needs no suspect. */
-START_TEST(as_predicted) {
+TSIM_TEST(as_predicted) {
     const struct tsim_diagnosis plain = diagnose(NULL, 0, NULL);
     char time[40];
     snprintf(time, sizeof time, "%.6f s", 1.01 * plain.prediction.result.step.terms.time_s);
@@ -115,11 +113,10 @@ START_TEST(as_predicted) {
     ck_assert_uint_eq(d.n_suspects, 0);
     assert_adds_up(&d);
 }
-END_TEST
 
 /* A profile says where the time goes: products take 100 ms longer, and a host leaves 50 ms empty. The rest, which it
  * does not say, is left over. */
-START_TEST(profiled) {
+TSIM_TEST(profiled) {
     const struct tsim_override operators[] = {{"simulation.detail", "operators"}};
     const struct tsim_diagnosis plain = diagnose(operators, 1, NULL);
     struct tsim_profile_comparison c;
@@ -140,18 +137,5 @@ START_TEST(profiled) {
     ck_assert_double_eq_tol(d.bars[3].change_s, 0, 1e-9);
     assert_adds_up(&d);
 }
-END_TEST
 
-static Suite *diagnosis_suite(void) {
-    Suite *suite = suite_create("diagnosis");
-    TCase *tcase = tcase_create("bars");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, slower_than_predicted);
-    tcase_add_test(tcase, changes_are_the_best_plan);
-    tcase_add_test(tcase, as_predicted);
-    tcase_add_test(tcase, profiled);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(diagnosis_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -24,7 +24,7 @@ static const char *printed(void) {
 }
 
 /* Tabs stay tabs before the caret, so that it stands below its column however wide they are. */
-START_TEST(the_caret_stands_below_its_column) {
+TSIM_TEST(the_caret_stands_below_its_column) {
     struct tsim_diag *diag = tsim_diags_error(&diags, TSIM_ERR_UNIT, PLACE, "cluster.nodes", "no unit");
     diag->source_line = "\ta: 7";
     tsim_diag_hint(diag, "write %d kg", 7);
@@ -33,10 +33,9 @@ START_TEST(the_caret_stands_below_its_column) {
                                 "  \t   ^\n"
                                 "  write 7 kg\n");
 }
-END_TEST
 
 /* A column behind the line's end points there; a line without a number, or a number without a line, shows none. */
-START_TEST(places_that_are_not_whole) {
+TSIM_TEST(places_that_are_not_whole) {
     tsim_diags_warning(&diags, (struct tsim_place){"a.yaml", 1, 9}, "", "too short")->source_line = "ab";
     tsim_diags_warning(&diags, (struct tsim_place){"--set", 0, 0}, NULL, "no line")->source_line = "never shown";
     tsim_diags_warning(&diags, (struct tsim_place){NULL, 0, 0}, "", "nowhere");
@@ -44,18 +43,16 @@ START_TEST(places_that_are_not_whole) {
                                 "--set: warning: no line\n"
                                 "warning: nowhere\n");
 }
-END_TEST
 
-START_TEST(long_messages_are_cut) {
+TSIM_TEST(long_messages_are_cut) {
     struct tsim_diag *diag = tsim_diags_error(&diags, TSIM_ERR_SCHEMA, PLACE, "", "%1000d", 7);
     tsim_diag_hint(diag, "%1000d", 7);
     ck_assert_uint_eq(strlen(diag->message), sizeof diag->message - 1);
     ck_assert_str_eq(diag->message + sizeof diag->message - 4, "...");
     ck_assert_str_eq(diag->hint + sizeof diag->hint - 4, "...");
 }
-END_TEST
 
-START_TEST(a_hundred_are_kept_and_the_rest_counted) {
+TSIM_TEST(a_hundred_are_kept_and_the_rest_counted) {
     for (int i = 0; i < TSIM_MAX_DIAGS + 7; i++)
         tsim_diag_hint(tsim_diags_error(&diags, TSIM_ERR_RANGE, PLACE, "", "number %d", i), "hint");
     tsim_diags_warning(&diags, PLACE, "", "one more");
@@ -66,11 +63,10 @@ START_TEST(a_hundred_are_kept_and_the_rest_counted) {
     ck_assert_ptr_null(strstr(text, "number 100\n"));
     ck_assert_ptr_nonnull(strstr(text, "and 8 more\n"));
 }
-END_TEST
 
 /* The first error's status, but a failing disk is what the user must hear of first. Errors beyond those that are kept
  * are a limit. */
-START_TEST(which_status_is_told) {
+TSIM_TEST(which_status_is_told) {
     tsim_diags_warning(&diags, PLACE, "", "no error");
     tsim_diags_error(&diags, TSIM_ERR_RANGE, PLACE, "", "first");
     tsim_diags_error(&diags, TSIM_ERR_UNIT, PLACE, "", "second");
@@ -80,25 +76,9 @@ START_TEST(which_status_is_told) {
     tsim_diags_error(&diags, TSIM_ERR_IO, PLACE, "", "third");
     ck_assert_int_eq(tsim_diags_status(&diags, 0), TSIM_ERR_IO);
 }
-END_TEST
 
-START_TEST(a_bug_of_ours) {
+TSIM_EXIT_TEST(a_bug_of_ours, 70) {
     TSIM_BUG("what %d", 7);
 }
-END_TEST
 
-static Suite *diags_suite(void) {
-    Suite *suite = suite_create("diags");
-    TCase *tests = tcase_create("diags");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, the_caret_stands_below_its_column);
-    tcase_add_test(tests, places_that_are_not_whole);
-    tcase_add_test(tests, long_messages_are_cut);
-    tcase_add_test(tests, a_hundred_are_kept_and_the_rest_counted);
-    tcase_add_test(tests, which_status_is_told);
-    tcase_add_exit_test(tests, a_bug_of_ours, 70);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(diags_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -25,11 +25,10 @@ static void begin(const char *id, int64_t length) {
 
 /* Peebles and Xie 2022, table 1 (DiT-XL/2) and table 4 in appendix B, have 118.64 G multiplications for an image of 256
  * x 256, 256 tokens. */
-START_TEST(published_flops) {
+TSIM_TEST(published_flops) {
     begin("dit-xl-2", 256);
     ck_assert_double_eq_tol(256 * tsim_model_flops_per_token(&x.model, 256, 256) / 6, 118.64e9, 0.1e9);
 }
-END_TEST
 
 /* Forward FLOPs of a micro-batch of two, over all tensor ranks: products of rows that every rank has whole (of a
  * sample's vector, and the ends) count on each. */
@@ -50,7 +49,7 @@ static double executed(double *of_layers) {
 }
 
 /* Biases are counted as products by convention, and are none of the operators': 0.1 %. */
-START_TEST(operators_do_what_is_counted) {
+TSIM_TEST(operators_do_what_is_counted) {
     static const struct {
         const char *id;
         int64_t length;
@@ -75,10 +74,9 @@ START_TEST(operators_do_what_is_counted) {
         ck_assert_double_eq_tol(2 * layers / whole, 1, 0.05);
     }
 }
-END_TEST
 
 /* Nothing follows the last joint layer's text: its operators are an output, a block and four vectors fewer. */
-START_TEST(last_joint_layer) {
+TSIM_TEST(last_joint_layer) {
     struct tsim_op_list joint, last;
     struct tsim_kept kept, of_last;
     const double text = 2 * 154, h = 1536;
@@ -99,10 +97,9 @@ START_TEST(last_joint_layer) {
     /* The second norm's and block's inputs, what is scaled and gated, and 4 h up, before and behind the activation. */
     ck_assert_double_eq(difference, text * h * 2 * (2 + 4 + 8));
 }
-END_TEST
 
 /* Products of samples' vectors are whole on every tensor rank, and all that attention and feed-forward have is cut. */
-START_TEST(ranks) {
+TSIM_TEST(ranks) {
     begin("wan2.1-14b", 1024);
     example_finish(&x);
     double h = 5120, whole = tsim_layer_rank_parameters(&x.scenario, TSIM_PART_MODULATED_LAYER);
@@ -111,11 +108,10 @@ START_TEST(ranks) {
     ck_assert_double_eq(4 * tsim_layer_rank_parameters(&x.scenario, TSIM_PART_MODULATED_LAYER) - whole,
                         3 * (6 * h + 2 * h + 4 * h)); /* tables, a norm, those of queries and keys of both attentions */
 }
-END_TEST
 
 /* A compiler takes what scales and gates into the norms and residuals, forward; queries of the image meet the keys of
  * 512 tokens of text in one product of its own. */
-START_TEST(kernels) {
+TSIM_TEST(kernels) {
     struct tsim_op_list list;
     begin("wan2.1-1.3b", 4096);
     x.software.fusion = TSIM_FUSION_MEGATRON;
@@ -137,11 +133,10 @@ START_TEST(kernels) {
     ck_assert(!seek(&list, "text, weight"));
     ck_assert(find(&list, "patches, weight")->is_weight_gradient);
 }
-END_TEST
 
 /* Norms of queries and keys over all heads: 4 tensor ranks gather those of two samples in 16 bits, of the image's tokens and of
  * the text's keys, and each norms all of them, forward and backward. */
-START_TEST(heads_are_gathered_to_be_normed) {
+TSIM_TEST(heads_are_gathered_to_be_normed) {
     struct tsim_op_list list;
     double all = 2 * 4096 * 2 * 1536.0, cross = 2 * (4096 + 512) * 1536.0;
     begin("wan2.1-1.3b", 4096);
@@ -163,20 +158,5 @@ START_TEST(heads_are_gathered_to_be_normed) {
         ck_assert_double_eq(elements, all + cross);
     }
 }
-END_TEST
 
-static Suite *diffusion_suite(void) {
-    Suite *suite = suite_create("diffusion");
-    TCase *tc = tcase_create("diffusion");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, published_flops);
-    tcase_add_test(tc, operators_do_what_is_counted);
-    tcase_add_test(tc, last_joint_layer);
-    tcase_add_test(tc, ranks);
-    tcase_add_test(tc, kernels);
-    tcase_add_test(tc, heads_are_gathered_to_be_normed);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(diffusion_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

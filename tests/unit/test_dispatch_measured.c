@@ -36,7 +36,7 @@ static struct times predict(int64_t nodes, int64_t on_node) {
 }
 
 /* The predictions are within 15 %, with one fraction of the links' rates for all (pass.c). */
-START_TEST(deepep) {
+TSIM_TEST(deepep) {
     static const struct {
         int64_t nodes;
         double dispatch_bytes_per_s, combine_bytes_per_s;
@@ -71,11 +71,10 @@ START_TEST(deepep) {
     tsim_arena_release(&arena);
     tsim_diags_release(&diags);
 }
-END_TEST
 
 /* HybridEP's table (deepseek-ai/DeepEP@41cad94, docs/README_Hybrid-EP.md): 4,096 tokens of 7168 in bf16, top 8 of 8
  * experts for each rank, 16 units (32 on GB200), called from PyTorch. Its bandwidths count as DeepEP's. */
-START_TEST(hybrid_ep) {
+TSIM_TEST(hybrid_ep) {
     static const struct {
         const char *node;
         int64_t nodes, on_node;
@@ -110,15 +109,5 @@ START_TEST(hybrid_ep) {
     tsim_arena_release(&arena);
     tsim_diags_release(&diags);
 }
-END_TEST
 
-static Suite *dispatch_suite(void) {
-    Suite *suite = suite_create("dispatch, measured");
-    TCase *tcase = tcase_create("DeepEP");
-    tcase_add_test(tcase, deepep);
-    tcase_add_test(tcase, hybrid_ep);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(dispatch_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -25,7 +25,7 @@ static void check_place(const struct tsim_value *value, int line, int column) {
 
 /* ---- places ---- */
 
-START_TEST(places_are_one_based) {
+TSIM_TEST(places_are_one_based) {
     const struct tsim_value *root = parse_good("a: 1\n"
                                                "b:\n"
                                                "  c: [x, 'y z',\n"
@@ -44,10 +44,9 @@ START_TEST(places_are_one_based) {
     ck_assert_int_eq(pair->column, 3);
     ck_assert_ptr_null(tsim_value_find_path(root, "b.x.y"));
 }
-END_TEST
 
 /* libyaml's documents give an alias its anchor's place; here it stands where it is used. */
-START_TEST(alias_stands_where_it_is_used) {
+TSIM_TEST(alias_stands_where_it_is_used) {
     const struct tsim_value *root = parse_good("a: &x {k: 1}\n"
                                                "b: *x\n");
     const struct tsim_value *alias = tsim_value_find(root, "b");
@@ -55,19 +54,16 @@ START_TEST(alias_stands_where_it_is_used) {
     check_place(tsim_value_find(alias, "k"), 1, 11); /* its content, where it was written */
     ck_assert_uint_eq(root->n_nodes, 5);             /* root, two mappings of two */
 }
-END_TEST
 
-START_TEST(json_is_yaml) {
+TSIM_TEST(json_is_yaml) {
     const struct tsim_value *root = parse_good("{\"a\": \"x\\n\\u0041\", \"b\": [1, true]}");
     ck_assert_str_eq(tsim_value_find(root, "a")->text, "x\nA");
     ck_assert_uint_eq(tsim_value_find(root, "b")->n_items, 2);
 }
-END_TEST
 
-START_TEST(byte_order_mark_and_directive_are_taken) {
+TSIM_TEST(byte_order_mark_and_directive_are_taken) {
     ck_assert_str_eq(tsim_value_find(parse_good("\xEF\xBB\xBF%YAML 1.1\n---\na: 1\n...\n"), "a")->text, "1");
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -102,7 +98,7 @@ static const struct refused {
     {"a:\n\tb: 1\n", TSIM_ERR_SYNTAX, 2, 1, "cannot start any token"},
 };
 
-START_TEST(refused) {
+TSIM_TEST_ROWS(refused, REFUSED) {
     const struct refused *c = &REFUSED[_i];
     const struct tsim_value *root = NULL;
     ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", c->text, strlen(c->text), &root, &diags), c->status);
@@ -113,9 +109,8 @@ START_TEST(refused) {
     ck_assert_int_eq(diags.items[0].at.column, c->column);
     ck_assert_str_eq(diags.items[0].at.file, "a.yaml");
 }
-END_TEST
 
-START_TEST(several_mistakes_at_once) {
+TSIM_TEST(several_mistakes_at_once) {
     ck_assert_ptr_nonnull(parse("a: 1\n"
                                 "a: 2\n"
                                 "b: !!str x\n"
@@ -125,10 +120,9 @@ START_TEST(several_mistakes_at_once) {
     assert_says(diags.items[0].hint, "keep one of them");
     ck_assert_int_eq(diags.items[2].at.line, 4);
 }
-END_TEST
 
 /* The keys of both are there, each with its first value. */
-START_TEST(duplicate_mappings_are_joined) {
+TSIM_TEST(duplicate_mappings_are_joined) {
     const struct tsim_value *root = parse("a: {b: 1, c: {d: 2}}\ne: 3\na: {c: {d: 4, f: 5}, g: 6}\n");
     ck_assert_uint_eq(diags.n_errors, 1);
     ck_assert_uint_eq(root->n_items, 2);
@@ -136,15 +130,13 @@ START_TEST(duplicate_mappings_are_joined) {
     for (size_t i = 0; i < sizeof VALUES / sizeof VALUES[0]; i++)
         ck_assert_str_eq(tsim_value_find_path(root, VALUES[i][0])->text, VALUES[i][1]);
 }
-END_TEST
 
-START_TEST(nul_byte) {
+TSIM_TEST(nul_byte) {
     const struct tsim_value *root = NULL;
     ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", "a: 1\nb: \0", 9, &root, &diags), TSIM_ERR_SYNTAX);
     ck_assert_int_eq(diags.items[0].at.line, 2);
     ck_assert_int_eq(diags.items[0].at.column, 4);
 }
-END_TEST
 
 static char *repeat(const char *before, const char *text, size_t n, const char *after) {
     size_t length = strlen(text);
@@ -157,24 +149,22 @@ static char *repeat(const char *before, const char *text, size_t n, const char *
 }
 
 /* The root mapping is level 1, so 62 lists around a scalar make 64. */
-START_TEST(depth_limit) {
+TSIM_TEST(depth_limit) {
     const char *in = repeat("a: ", "[", 62, "");
     parse_good(repeat(in, "]", 62, ""));
     ck_assert_ptr_null(parse(repeat("a: ", "[", 65, "")));
     ck_assert_int_eq(diags.items[0].status, TSIM_ERR_LIMIT);
     assert_says(diags.items[0].message, "nested deeper than 64 levels");
 }
-END_TEST
 
-START_TEST(depth_through_aliases) {
+TSIM_TEST(depth_through_aliases) {
     const char *deep = repeat("a: &a ", "[", 40, repeat("", "]", 40, "\n"));
     const char *deeper = repeat(deep, "b: ", 1, repeat("", "[", 40, repeat("*a", "]", 40, "\n")));
     ck_assert_ptr_null(parse(deeper));
     assert_says(diags.items[0].message, "nested deeper than 64 levels");
 }
-END_TEST
 
-START_TEST(alias_bomb) {
+TSIM_TEST(alias_bomb) {
     ck_assert_ptr_null(parse("a: &a [x, x, x, x, x, x, x, x, x, x]\n"
                              "b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
                              "c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\n"
@@ -183,9 +173,8 @@ START_TEST(alias_bomb) {
     ck_assert_int_eq(diags.items[0].status, TSIM_ERR_LIMIT);
     ck_assert_int_eq(diags.items[0].at.line, 5);
 }
-END_TEST
 
-START_TEST(sizes) {
+TSIM_TEST(sizes) {
     const struct tsim_value *root;
     char *keys = tsim_arena_alloc(&arena, 20 * 10000 + 1), *end = keys;
     for (int i = 0; i < 10000; i++)
@@ -196,9 +185,8 @@ START_TEST(sizes) {
     ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", large, strlen(large), &root, &diags), TSIM_ERR_LIMIT);
     assert_says(diags.items[1].message, "larger than 4 MB");
 }
-END_TEST
 
-START_TEST(files_that_cannot_be_read) {
+TSIM_TEST(files_that_cannot_be_read) {
     const struct tsim_value *root = NULL;
     ck_assert_int_eq(tsim_document_read(&arena, "/nonexistent/a.yaml", &root, &diags), TSIM_ERR_IO);
     assert_says(diags.items[0].message, "No such file");
@@ -206,9 +194,8 @@ START_TEST(files_that_cannot_be_read) {
     assert_says(diags.items[1].message, "Is a directory");
     ck_assert_ptr_null(root);
 }
-END_TEST
 
-START_TEST(shown_lines) {
+TSIM_TEST(shown_lines) {
     const char *text = "a: 1\r\nb: \"\t\"\rc: \xC2\x85"
                        "d: 4\n";
     struct tsim_document document = {.arena = &arena, .file = "a", .text = text, .size = strlen(text)};
@@ -226,7 +213,6 @@ START_TEST(shown_lines) {
     document.size = 6;
     ck_assert_str_eq(tsim_document_line(&document, 1, 1), "x?[1my");
 }
-END_TEST
 
 /* ---- merging ---- */
 
@@ -235,7 +221,7 @@ static const char *text_at(const struct tsim_value *root, const char *path) {
     return value && value->kind == TSIM_VALUE_SCALAR ? value->text : NULL;
 }
 
-START_TEST(merging) {
+TSIM_TEST(merging) {
     const struct tsim_value *base = parse_good("a: {x: 1, y: 2}\n"
                                                "l: [1, 2]\n"
                                                "s: {value: 3, status: estimate}\n"
@@ -257,7 +243,6 @@ START_TEST(merging) {
     ck_assert_ptr_eq(tsim_value_merge(&arena, base, NULL), base);
     ck_assert_ptr_eq(tsim_value_merge(&arena, NULL, over), over);
 }
-END_TEST
 
 /* ---- setting ---- */
 
@@ -270,7 +255,7 @@ static const struct tsim_value *set(const struct tsim_value *root, const char *p
     return result;
 }
 
-START_TEST(setting) {
+TSIM_TEST(setting) {
     const struct tsim_value *root = parse_good("cluster: {node: dgx, nodes: 4}\n"
                                                "order: [a, b, [c]]\n"
                                                "recompute: none\n");
@@ -286,19 +271,17 @@ START_TEST(setting) {
     ck_assert_ptr_null(text_at(set(root, "recompute.every", "4"), "recompute.extends"));
     ck_assert_uint_eq(diags.n_errors, 0);
 }
-END_TEST
 
 /* A mapping takes the place of a scalar that stands in the way, in a list as well. */
-START_TEST(setting_below_an_item) {
+TSIM_TEST(setting_below_an_item) {
     const struct tsim_value *root = parse_good("list: [a, b]\n");
     const struct tsim_value *changed = set(root, "list[0].node", "x");
     ck_assert_str_eq(text_at(tsim_value_find(changed, "list")->items[0], "node"), "x");
     ck_assert_ptr_null(text_at(tsim_value_find(changed, "list")->items[0], "extends"));
 }
-END_TEST
 
 /* Two settings below one id are one amendment; a setting of `extends` names another one. */
-START_TEST(settings_below_a_reference_add_up) {
+TSIM_TEST(settings_below_a_reference_add_up) {
     const struct tsim_value *root = parse_good("cluster: {fabric: f}\n");
     const struct tsim_value *changed = set(set(root, "cluster.node.rent", "1"), "cluster.node.reserve", "2");
     const struct tsim_value *base = parse_good("node: dgx\n");
@@ -312,17 +295,15 @@ START_TEST(settings_below_a_reference_add_up) {
     ck_assert_str_eq(text_at(changed, "cluster.node.extends"), "other");
     ck_assert_uint_eq(tsim_value_find_path(changed, "cluster.node")->n_items, 1);
 }
-END_TEST
 
 /* A catalogue file's source is a text; anything else is left to its table. */
-START_TEST(the_source_of_a_file) {
+TSIM_TEST(the_source_of_a_file) {
     ck_assert_str_eq(parse_good("source: a page\n")->document->source, "a page");
     ck_assert_ptr_null(parse_good("source: [a, page]\n")->document->source);
 }
-END_TEST
 
 /* A key below an id amends what the id stands for. */
-START_TEST(setting_below_a_reference) {
+TSIM_TEST(setting_below_a_reference) {
     const struct tsim_value *root = parse_good("cluster: {node: dgx}\n");
     const struct tsim_value *changed = set(root, "cluster.node.accelerator.rent", "5 USD/h");
     ck_assert_str_eq(text_at(changed, "cluster.node.extends"), "dgx");
@@ -333,9 +314,8 @@ START_TEST(setting_below_a_reference) {
     ck_assert_str_eq(text_at(merged, "accelerator.extends"), "h100");
     ck_assert_str_eq(text_at(merged, "accelerator.rent"), "5 USD/h");
 }
-END_TEST
 
-START_TEST(override_has_no_line) {
+TSIM_TEST(override_has_no_line) {
     const struct tsim_value *value;
     ck_assert_int_eq(tsim_document_parse_override(&arena, "a.b", "[1, 2]", NULL, &value, &diags), TSIM_OK);
     ck_assert_int_eq(value->items[1]->line, 0);
@@ -344,7 +324,6 @@ START_TEST(override_has_no_line) {
     ck_assert_str_eq(diags.items[0].at.file, "--set a.b=[1, 2]");
     ck_assert_ptr_null(diags.items[0].source_line);
 }
-END_TEST
 
 static const char *const BAD_PATHS[] = {"",
                                         ".",
@@ -361,21 +340,19 @@ static const char *const BAD_PATHS[] = {"",
                                         "list.[0]",
                                         "list[0].a..b"};
 
-START_TEST(bad_paths) {
+TSIM_TEST_ROWS(bad_paths, BAD_PATHS) {
     const struct tsim_value *root = parse_good("list: [1, 2]\n");
     ck_assert_ptr_null(set(root, BAD_PATHS[_i], "x"));
     ck_assert_uint_eq(diags.n_errors, 1);
     ck_assert_int_eq(diags.items[0].status, TSIM_ERR_REFERENCE);
 }
-END_TEST
 
-START_TEST(long_paths) {
+TSIM_TEST(long_paths) {
     const struct tsim_value *root = parse_good("a: 1\n");
     ck_assert_ptr_null(set(root, repeat("a", ".a", 100000, ""), "x"));
     ck_assert_ptr_null(set(root, repeat("", "a", 100000, ""), "x"));
     ck_assert_uint_eq(diags.n_errors, 2);
 }
-END_TEST
 
 /* ---- hostile input: any outcome but a crash, and a diag for every failure ---- */
 
@@ -389,7 +366,7 @@ static void survives(const char *text, size_t size) {
     tsim_arena_reset(&arena);
 }
 
-START_TEST(random_bytes) {
+TSIM_TEST(random_bytes) {
     struct random_source random = {7};
     for (int i = 0; i < 2000; i++) {
         char text[200];
@@ -399,10 +376,9 @@ START_TEST(random_bytes) {
         survives(text, size);
     }
 }
-END_TEST
 
 /* Characters that mean something in YAML come up more often than by chance. */
-START_TEST(random_yaml) {
+TSIM_TEST(random_yaml) {
     static const char letters[] = "ab: -[]{},&*#!|>'\"%@`?\n\n  \t\\<~1.\xC3\xA9";
     struct random_source random = {11};
     for (int i = 0; i < 20000; i++) {
@@ -413,9 +389,8 @@ START_TEST(random_yaml) {
         survives(text, size);
     }
 }
-END_TEST
 
-START_TEST(nesting_of_megabytes) {
+TSIM_TEST(nesting_of_megabytes) {
     static const char *const openers[] = {"[", "{", "- ", "? ", "[{", "a: [", "&a [", "!!x [", "\"", "|\n "};
     for (size_t i = 0; i < sizeof openers / sizeof openers[0]; i++) {
         size_t n = 1000000 / strlen(openers[i]);
@@ -428,43 +403,5 @@ START_TEST(nesting_of_megabytes) {
         tsim_arena_release(&own);
     }
 }
-END_TEST
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static Suite *document_suite(void) {
-    Suite *suite = suite_create("document");
-    TCase *tcase = tcase_create("document");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_set_timeout(tcase, 30);
-    tcase_add_test(tcase, places_are_one_based);
-    tcase_add_test(tcase, alias_stands_where_it_is_used);
-    tcase_add_test(tcase, json_is_yaml);
-    tcase_add_test(tcase, byte_order_mark_and_directive_are_taken);
-    tcase_add_loop_test(tcase, refused, 0, LENGTH(REFUSED));
-    tcase_add_test(tcase, several_mistakes_at_once);
-    tcase_add_test(tcase, duplicate_mappings_are_joined);
-    tcase_add_test(tcase, nul_byte);
-    tcase_add_test(tcase, depth_limit);
-    tcase_add_test(tcase, depth_through_aliases);
-    tcase_add_test(tcase, alias_bomb);
-    tcase_add_test(tcase, sizes);
-    tcase_add_test(tcase, files_that_cannot_be_read);
-    tcase_add_test(tcase, shown_lines);
-    tcase_add_test(tcase, merging);
-    tcase_add_test(tcase, setting);
-    tcase_add_test(tcase, setting_below_a_reference);
-    tcase_add_test(tcase, setting_below_an_item);
-    tcase_add_test(tcase, settings_below_a_reference_add_up);
-    tcase_add_test(tcase, the_source_of_a_file);
-    tcase_add_test(tcase, override_has_no_line);
-    tcase_add_loop_test(tcase, bad_paths, 0, LENGTH(BAD_PATHS));
-    tcase_add_test(tcase, long_paths);
-    tcase_add_test(tcase, random_bytes);
-    tcase_add_test(tcase, random_yaml);
-    tcase_add_test(tcase, nesting_of_megabytes);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(document_suite)
+TSIM_MAIN(30, set_up, tear_down)

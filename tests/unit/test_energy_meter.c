@@ -9,7 +9,7 @@
 /* ---- the mean of a profile ---- */
 
 /* The profile is 0 for 12 hours and 1 for 12: from 18 h on, 30 hours hold 6 hours of 1, 12 of 0 and 12 of 1. */
-START_TEST(a_square_wave_is_integrated) {
+TSIM_TEST(a_square_wave_is_integrated) {
     double values[24] = {0};
     for (int hour = 12; hour < 24; hour++)
         values[hour] = 1;
@@ -20,7 +20,6 @@ START_TEST(a_square_wave_is_integrated) {
     ck_assert_double_eq_tol(tsim_hourly_mean(&day, 40 * DAY + 23.75 * HOUR, 0.5 * HOUR, 9), 0.5, 1e-12);
     ck_assert_double_eq(tsim_hourly_mean(&none, 0, DAY, 9), 9);
 }
-END_TEST
 
 /* ---- a campaign at the meter ---- */
 
@@ -48,7 +47,7 @@ static struct tsim_energy_meter meter_of(const struct tsim_campaign_job *job, in
 }
 
 /* The time is 41 days and a half from 6:15 on, taken at once and hour by hour. */
-START_TEST(whole_days_are_taken_at_once) {
+TSIM_TEST(whole_days_are_taken_at_once) {
     struct tsim_energy_meter whole, pieces;
     const double end_s = 41.5 * DAY;
     tsim_energy_meter_init(&arena, &A_DAY, 6.25 * HOUR, &whole);
@@ -65,11 +64,10 @@ START_TEST(whole_days_are_taken_at_once) {
         ck_assert_double_eq_tol(whole.hours[hour].away_node_s, pieces.hours[hour].away_node_s, 1e-3);
     }
 }
-END_TEST
 
 /* 10 hours of work from 7:30 on, with 20 minutes for a checkpoint after every two hours of work: 9:30 to 9:50, 11:50 to
  * 12:10, 14:10 to 14:30, 16:30 to 16:50; the end is at 18:50. */
-START_TEST(checkpoints_are_idle_in_their_hour) {
+TSIM_TEST(checkpoints_are_idle_in_their_hour) {
     struct tsim_campaign_job job = job_of(10 * HOUR);
     job.interval_s = 2 * HOUR;
     job.stall_s = 20 * 60;
@@ -86,11 +84,10 @@ START_TEST(checkpoints_are_idle_in_their_hour) {
         ck_assert_double_eq_tol(hour->loaded_s, EXPECTED[i].loaded_min * 60, 1e-2);
     }
 }
-END_TEST
 
 /* Nodes fail at the rate n / m and are away for r on average: by Little's law n r / m of them at a time. In 40 runs of
  * 100 days with 2,000 failures each the count's standard error is 0.35 %, that of the mean repair 0.35 %. */
-START_TEST(nodes_in_repair_are_counted) {
+TSIM_TEST(nodes_in_repair_are_counted) {
     enum { N = 40 };
     struct tsim_campaign_job job = job_of(100 * DAY);
     job.interval_s = HOUR;
@@ -105,10 +102,9 @@ START_TEST(nodes_in_repair_are_counted) {
     }
     ck_assert_double_eq_tol(away_s / time_s, 20.0 * 6 / 24, 4 * 0.005 * 20 * 6 / 24);
 }
-END_TEST
 
 /* Preempted nodes follow the same law: at the rate 20 a day with a gap of 6 h. */
-START_TEST(preempted_nodes_are_counted) {
+TSIM_TEST(preempted_nodes_are_counted) {
     enum { N = 40 };
     struct tsim_campaign_job job = job_of(100 * DAY);
     job.interval_s = HOUR;
@@ -130,7 +126,6 @@ START_TEST(preempted_nodes_are_counted) {
     }
     ck_assert_double_eq_tol(metered_s / gone_s, 1, 1e-9);
 }
-END_TEST
 
 /* ---- a scenario ---- */
 
@@ -143,7 +138,7 @@ static struct tsim_campaign run_with(const char *reliability, const char *energy
     return result.campaign;
 }
 
-START_TEST(a_constant_profile_is_the_scalar) {
+TSIM_TEST(a_constant_profile_is_the_scalar) {
     const char *const RELIABILITY[] = {NULL, FAILS};
     for (int i = 0; i < 2; i++) {
         struct tsim_campaign scalar = run_with(RELIABILITY[i], "{price: 0.25 USD/kWh, carbon: 0.125 kg/kWh}");
@@ -156,10 +151,9 @@ START_TEST(a_constant_profile_is_the_scalar) {
         ck_assert_double_eq_tol(hourly.electricity_usd, 0.25 * hourly.energy_kwh, 1e-6 * hourly.electricity_usd);
     }
 }
-END_TEST
 
 /* Without failures the power is even: what an hour costs counts as long as it lasts. */
-START_TEST(without_failures_only_the_hours_count) {
+TSIM_TEST(without_failures_only_the_hours_count) {
     struct tsim_campaign c = run_with(NULL, "{price_profile: [0 USD/kWh, 0.2 USD/kWh, 0 USD/kWh], carbon_profile: "
                                             "[1 kg/kWh, 0 kg/kWh], start: 1.5 h}");
     double hours = c.days * 24, dear = 0, dirty = 0;
@@ -172,11 +166,10 @@ START_TEST(without_failures_only_the_hours_count) {
     ck_assert_double_eq_tol(c.electricity_usd, 0.2 * c.energy_kwh * dear / hours, 1e-9 * c.electricity_usd);
     ck_assert_double_eq_tol(c.co2_kg, c.energy_kwh * dirty / hours, 1e-9 * c.co2_kg);
 }
-END_TEST
 
 /* With failures: over four hours, of which one costs, each of the four beginnings pays for another quarter of the same
  * run, and all of them together for all of it. */
-START_TEST(beginnings_share_the_run) {
+TSIM_TEST(beginnings_share_the_run) {
     double sum = 0, energy_kwh = 0, last = 0;
     for (int start = 0; start < 4; start++) {
         struct tsim_campaign c = run_with(
@@ -190,10 +183,9 @@ START_TEST(beginnings_share_the_run) {
     }
     ck_assert_double_eq_tol(sum, energy_kwh, 1e-9 * sum);
 }
-END_TEST
 
 /* Nodes in repair draw half the power of idle ones, or are switched off: the same difference twice. */
-START_TEST(a_node_in_repair_can_be_switched_off) {
+TSIM_TEST(a_node_in_repair_can_be_switched_off) {
     double kwh[3];
     const char *const FRACTIONS[] = {"1", "0.5", "0"};
     for (int i = 0; i < 3; i++)
@@ -206,24 +198,5 @@ START_TEST(a_node_in_repair_can_be_switched_off) {
     ck_assert_double_gt(kwh[0], kwh[1]);
     ck_assert_double_eq_tol(kwh[0] - kwh[1], kwh[1] - kwh[2], 1e-6 * (kwh[0] - kwh[1]));
 }
-END_TEST
 
-static Suite *energy_meter_suite(void) {
-    Suite *suite = suite_create("energy_meter");
-    TCase *tests = tcase_create("energy_meter");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, a_square_wave_is_integrated);
-    tcase_add_test(tests, whole_days_are_taken_at_once);
-    tcase_add_test(tests, checkpoints_are_idle_in_their_hour);
-    tcase_add_test(tests, nodes_in_repair_are_counted);
-    tcase_add_test(tests, preempted_nodes_are_counted);
-    tcase_add_test(tests, a_constant_profile_is_the_scalar);
-    tcase_add_test(tests, without_failures_only_the_hours_count);
-    tcase_add_test(tests, beginnings_share_the_run);
-    tcase_add_test(tests, a_node_in_repair_can_be_switched_off);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(energy_meter_suite)
+TSIM_MAIN(60, set_up, tear_down)

@@ -6,7 +6,7 @@
 /* ---- one activity ---- */
 
 /* The roofline: 3e12 FLOP at 1e12 FLOP/s take 3 s, their 2e9 bytes at 1e9 B/s 2 s: 3 s, after 5 ticks of latency. */
-START_TEST(alone_it_takes_its_roofline_time) {
+TSIM_TEST(alone_it_takes_its_roofline_time) {
     int32_t matrix = tsim_engine_add_resource(engine, 1e12), memory = tsim_engine_add_resource(engine, 1e9);
     struct tsim_task *task = add_flow(add_stream(), 3e12, 5, matrix);
     task->demands[task->n_demands++] = (struct tsim_demand){memory, 2e9 / 3e12};
@@ -17,10 +17,9 @@ START_TEST(alone_it_takes_its_roofline_time) {
     ck_assert_int_eq(tsim_engine_now(engine), 5 + 3 * S);
     ck_assert_int_eq(tsim_engine_n_events(engine), 2); /* a start and an end; no solve for one who is alone */
 }
-END_TEST
 
 /* It takes 2.5 s for 10 units at no more than 4 a second, with and without a resource. */
-START_TEST(its_bound_holds) {
+TSIM_TEST(its_bound_holds) {
     int32_t wide = tsim_engine_add_resource(engine, 100);
     add_flow(add_stream(), 10, 0, wide)->bound_per_s = 4;
     add_task(add_stream(), 10, S)->bound_per_s = 4;
@@ -28,10 +27,9 @@ START_TEST(its_bound_holds) {
     expect(0, 0, 0, 0, 2 * S + S / 2);
     expect(1, 0, 0, 0, S + 2 * S + S / 2);
 }
-END_TEST
 
 /* A meter counts what goes through it, and holds up nobody: two tasks of 10 units, each at its bound. */
-START_TEST(a_meter_only_counts) {
+TSIM_TEST(a_meter_only_counts) {
     int32_t meter = tsim_engine_add_meter(engine), link = tsim_engine_add_resource(engine, 1e9);
     ck_assert_int_eq(meter, -1);
     for (int i = 0; i < 2; i++) {
@@ -46,11 +44,10 @@ START_TEST(a_meter_only_counts) {
     tsim_engine_book_flow(engine, meter, 5);
     expect_flowed(meter, 65);
 }
-END_TEST
 
 /* Tasks of one stream that follow at once and ask for the same, or for another amount of the same: beside a flow that
  * takes half of the link they get the other half, and beside nobody all of it. */
-START_TEST(what_follows_at_once_shares_alike) {
+TSIM_TEST(what_follows_at_once_shares_alike) {
     int32_t link = tsim_engine_add_resource(engine, 10), first = add_stream(), second = add_stream();
     add_flow(first, 10, 0, link);
     add_flow(first, 10, 0, link);
@@ -66,11 +63,10 @@ START_TEST(what_follows_at_once_shares_alike) {
     expect(1, 0, 0, 0, 10 * S);
     expect_flowed(link, 20 + 40 + 40);
 }
-END_TEST
 
 /* Two tasks of nothing at tick 0, one of latency only, one of nothing at its end, all in order on one stream; a task of
  * no work with a demand takes nothing of the resource. */
-START_TEST(nothing_takes_no_time) {
+TSIM_TEST(nothing_takes_no_time) {
     int32_t link = tsim_engine_add_resource(engine, 1), stream = add_stream();
     add_task(stream, 0, 0);
     add_flow(stream, 0, 0, link);
@@ -83,17 +79,15 @@ START_TEST(nothing_takes_no_time) {
     expect(0, 3, 7, 7, 7);
     expect_flowed(link, 0);
 }
-END_TEST
 
 /* A positive duration is at least a tick: 1e-30 s of flow is 1 tick. */
-START_TEST(a_little_work_takes_a_tick) {
+TSIM_TEST(a_little_work_takes_a_tick) {
     add_flow(add_stream(), 1e-30, 0, tsim_engine_add_resource(engine, 1));
     run();
     expect(0, 0, 0, 0, 1);
 }
-END_TEST
 
-START_TEST(seconds_and_ticks) {
+TSIM_TEST(seconds_and_ticks) {
     ck_assert_int_eq(tsim_engine_ticks(engine, 0), 0);
     ck_assert_int_eq(tsim_engine_ticks(engine, 1e-300), 1);
     ck_assert_int_eq(tsim_engine_ticks(engine, 1.4e-12), 1);
@@ -102,13 +96,12 @@ START_TEST(seconds_and_ticks) {
     ck_assert_int_eq(tsim_engine_ticks(engine, 86400), 86400 * S);
     ck_assert_double_eq_tol(tsim_engine_seconds(engine, 3 * S), 3, 1e-15);
 }
-END_TEST
 
 /* ---- several activities on one resource ---- */
 
 /* Two equal flows at half rate take exactly twice as long, and end at the same tick. 1/3 s is no whole number of ticks:
  * 2/3 s is 666666666666.67 ticks. */
-START_TEST(two_flows_take_twice_as_long) {
+TSIM_TEST(two_flows_take_twice_as_long) {
     int32_t link = tsim_engine_add_resource(engine, 3);
     add_flow(add_stream(), 1, 0, link);
     add_flow(add_stream(), 1, 0, link);
@@ -117,11 +110,10 @@ START_TEST(two_flows_take_twice_as_long) {
     expect(1, 0, 0, 0, 666666666667);
     ck_assert_int_eq(tsim_engine_n_events(engine), 5); /* two starts, two ends, one solve for both */
 }
-END_TEST
 
 /* 1 unit/s. A (2 units) begins at 0, B (2 units) at 1 s. At 1 s A has 1 left; both run at 1/2; A ends at 3 s; B has
  * then moved 1 and moves the other in one second: 4 s. */
-START_TEST(a_late_flow_slows_down_the_early_one) {
+TSIM_TEST(a_late_flow_slows_down_the_early_one) {
     int32_t link = tsim_engine_add_resource(engine, 1);
     add_flow(add_stream(), 2, 0, link);
     add_flow(add_stream(), 2, S, link);
@@ -130,10 +122,9 @@ START_TEST(a_late_flow_slows_down_the_early_one) {
     expect(1, 0, 0, 0, 4 * S);
     expect_flowed(link, 4);
 }
-END_TEST
 
 /* 4 units/s, weights 3 and 1, 3 units each: rates 3 and 1, A ends at 1 s; B has 2 left at 4 units/s: 1.5 s. */
-START_TEST(weights_set_the_rates) {
+TSIM_TEST(weights_set_the_rates) {
     int32_t link = tsim_engine_add_resource(engine, 4);
     add_flow(add_stream(), 3, 0, link)->weight = 3;
     add_flow(add_stream(), 3, 0, link);
@@ -141,10 +132,9 @@ START_TEST(weights_set_the_rates) {
     expect(0, 0, 0, 0, S);
     expect(1, 0, 0, 0, S + S / 2);
 }
-END_TEST
 
 /* 1 unit/s; A bounded to 1/4 needs 4 s for its unit; B has 3/4: 3 units in 4 s. Both end together. */
-START_TEST(a_bound_leaves_the_rest) {
+TSIM_TEST(a_bound_leaves_the_rest) {
     int32_t link = tsim_engine_add_resource(engine, 1);
     add_flow(add_stream(), 1, 0, link)->bound_per_s = 0.25;
     add_flow(add_stream(), 3, 0, link);
@@ -152,11 +142,10 @@ START_TEST(a_bound_leaves_the_rest) {
     expect(0, 0, 0, 0, 4 * S);
     expect(1, 0, 0, 0, 4 * S);
 }
-END_TEST
 
 /* A link of 1e9 B/s, one message of 1e9 bytes and one of 1 byte: at 5e8 B/s each the byte needs 2 ns, in which the
  * other moves a byte too; its remaining 1e9 - 1 bytes need 1 s - 1 ns: 1 s + 1 ns in all (the link was never idle). */
-START_TEST(a_billion_bytes_and_one_byte) {
+TSIM_TEST(a_billion_bytes_and_one_byte) {
     int32_t link = tsim_engine_add_resource(engine, 1e9);
     add_flow(add_stream(), 1e9, 0, link);
     add_flow(add_stream(), 1, 0, link);
@@ -165,11 +154,10 @@ START_TEST(a_billion_bytes_and_one_byte) {
     expect(0, 0, 0, 0, S + 1000);
     expect_flowed(link, 1e9 + 1);
 }
-END_TEST
 
 /* A link of 1 b/s = 1/8 B/s: 1e9 bytes take 8e9 s, 8e18 ticks of 1 ns. In ticks of 1 ps that is beyond the end of time
  * (9.2e6 s): no wrong number, an error that names the task. */
-START_TEST(a_link_of_one_bit_per_second) {
+TSIM_TEST(a_link_of_one_bit_per_second) {
     create(1e-9);
     add_flow(add_stream(), 1e9, 0, tsim_engine_add_resource(engine, 0.125));
     run();
@@ -182,11 +170,10 @@ START_TEST(a_link_of_one_bit_per_second) {
     ck_assert_str_eq(diags.items[0].hint, "it waits 0 s and then moves 1e+09 units at 0.125 units/s: a capacity is far "
                                           "too small for it");
 }
-END_TEST
 
 /* A flow that is slow for now may still end in time: 1 unit/s, weights 1 and 1e-30; when the heavy one ends after 1 s,
  * the other has the link and needs 1 s. */
-START_TEST(slow_for_now_is_not_for_ever) {
+TSIM_TEST(slow_for_now_is_not_for_ever) {
     int32_t link = tsim_engine_add_resource(engine, 1);
     add_flow(add_stream(), 1, 0, link);
     add_flow(add_stream(), 1, 0, link)->weight = 1e-30;
@@ -194,11 +181,10 @@ START_TEST(slow_for_now_is_not_for_ever) {
     expect(0, 0, 0, 0, S);
     expect(1, 0, 0, 0, 2 * S);
 }
-END_TEST
 
 /* Ticks of 1 s, 8 units/s, eight flows at 1 unit/s; seven end at 1 s. The last has 1.6 units, due at 2 s; at 1 s it has
  * 0.6 left and gets 8 units/s: 0.075 s, less than half a tick, so it ends at that tick and not one later. */
-START_TEST(a_rest_below_half_a_tick_ends_at_once) {
+TSIM_TEST(a_rest_below_half_a_tick_ends_at_once) {
     create(1);
     int32_t link = tsim_engine_add_resource(engine, 8);
     for (int i = 0; i < MAX_STREAMS; i++)
@@ -207,15 +193,13 @@ START_TEST(a_rest_below_half_a_tick_ends_at_once) {
     for (int i = 0; i < MAX_STREAMS; i++)
         expect(i, 0, 0, 0, 1);
 }
-END_TEST
 
 /* A latency up to the end of time and one tick of work end beyond it. */
-START_TEST(a_latency_beyond_the_end_of_time) {
+TSIM_TEST(a_latency_beyond_the_end_of_time) {
     add_task(add_stream(), 1e-12, INT64_MAX - 1)->bound_per_s = 0.5;
     ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_LIMIT);
     ck_assert_int_eq(n_records, 0);
 }
-END_TEST
 
 static bool next_of_many(void *context, int32_t stream, struct tsim_task *task) {
     int *n_left = context;
@@ -230,7 +214,7 @@ static bool at_once(void *context) {
 }
 
 /* A run ends soon after its thread's work shall end, if it may, and then has nothing to report. */
-START_TEST(a_run_is_stopped) {
+TSIM_TEST(a_run_is_stopped) {
     for (int may_stop = 0; may_stop < 2; may_stop++) {
         int n_left = 1000000;
         struct tsim_engine *many =
@@ -244,11 +228,10 @@ START_TEST(a_run_is_stopped) {
         tsim_engine_release(many);
     }
 }
-END_TEST
 
 /* While it waits out its latency an activity uses nothing: A alone for 1 s; then both. A: 1.5 units, 1 done at 1 s, the
  * other half at rate 1/2: 2 s. B: half a unit until 2 s, the other half alone: 2.5 s. */
-START_TEST(latency_uses_nothing) {
+TSIM_TEST(latency_uses_nothing) {
     int32_t link = tsim_engine_add_resource(engine, 1), other = tsim_engine_add_resource(engine, 1);
     add_flow(add_stream(), 1.5, 0, link);
     struct tsim_task *task = add_flow(add_stream(), 1, S, link);
@@ -258,11 +241,10 @@ START_TEST(latency_uses_nothing) {
     expect(1, 0, 0, 0, 2 * S + S / 2);
     expect_flowed(other, 0.5);
 }
-END_TEST
 
 /* A thousand rate changes leave an untouched activity where it was: 1 s / 3 on its own link, to the tick; the ten
  * changes here are the tasks of the other stream on the other link, which it also loads a little. */
-START_TEST(untouched_activities_do_not_drift) {
+TSIM_TEST(untouched_activities_do_not_drift) {
     int32_t mine = tsim_engine_add_resource(engine, 3), shared = tsim_engine_add_resource(engine, 100);
     struct tsim_task *task = add_flow(add_stream(), 1, 0, mine);
     task->demands[task->n_demands++] = (struct tsim_demand){shared, 1};
@@ -272,12 +254,11 @@ START_TEST(untouched_activities_do_not_drift) {
     run();
     expect(0, 0, 0, 0, 333333333333);
 }
-END_TEST
 
 /* ---- streams and signals ---- */
 
 /* Stream 0: 2 s, then 1 s. Stream 1: 1 s, then a task that waits for stream 0's first and takes 3 s: ready at 2 s. */
-START_TEST(a_task_waits_for_its_signal) {
+TSIM_TEST(a_task_waits_for_its_signal) {
     int32_t done = tsim_engine_add_signals(engine, 1, 1), first = add_stream(), second = add_stream();
     lower(add_task(first, 0, 2 * S), done);
     add_task(first, 0, S);
@@ -288,11 +269,10 @@ START_TEST(a_task_waits_for_its_signal) {
     expect(1, 0, 0, 0, S);
     expect(1, 1, 2 * S, 2 * S, 5 * S);
 }
-END_TEST
 
 /* A signal that three must lower fires with the last of them (3 s); one that has fired already holds nobody up; a task
  * that waits for two, twice for one of them, waits for the later (3 s). */
-START_TEST(a_countdown_fires_at_zero) {
+TSIM_TEST(a_countdown_fires_at_zero) {
     int32_t three = tsim_engine_add_signals(engine, 1, 3), fired = tsim_engine_add_signals(engine, 1, 0);
     int32_t one = tsim_engine_add_signals(engine, 1, 1);
     for (int i = 1; i <= 3; i++)
@@ -308,10 +288,9 @@ START_TEST(a_countdown_fires_at_zero) {
     expect(3, 0, 3 * S, 3 * S, 3 * S + 1);
     expect(4, 0, 0, 0, 1);
 }
-END_TEST
 
 /* Many tasks on one signal: all become ready at the tick at which it fires. */
-START_TEST(a_signal_wakes_all) {
+TSIM_TEST(a_signal_wakes_all) {
     int32_t go = tsim_engine_add_signals(engine, 1, 1);
     for (int i = 0; i < MAX_STREAMS - 1; i++)
         wait_for(add_task(add_stream(), 0, 5), go);
@@ -320,10 +299,9 @@ START_TEST(a_signal_wakes_all) {
     for (int i = 0; i < MAX_STREAMS - 1; i++)
         expect(i, 0, 10, 10, 15);
 }
-END_TEST
 
 /* Rounds of 10 ticks: the consumer is ready at 10, 20, 30. */
-START_TEST(signals_can_be_recycled) {
+TSIM_TEST(signals_can_be_recycled) {
     int32_t n_rounds = 0, producer = add_stream();
     recycled_signal = tsim_engine_add_signals(engine, 1, 1);
     for (int i = 0; i < 3; i++)
@@ -333,11 +311,10 @@ START_TEST(signals_can_be_recycled) {
     for (int i = 0; i < 3; i++)
         expect(1, i, 10 * (i + 1), 10 * (i + 1), 10 * (i + 1));
 }
-END_TEST
 
 /* The sender is as far ahead as it likes: messages end at 1, 2, 3, 4 s; the receiver takes 3 s over each. Its third
  * waits for the third message only, which has come; its last for a fourth, and a signal that fires at 20 s. */
-START_TEST(a_counter_counts_what_came_early) {
+TSIM_TEST(a_counter_counts_what_came_early) {
     int32_t arrived = tsim_engine_add_counters(engine, 2) + 1, late = tsim_engine_add_signals(engine, 1, 1);
     int32_t sender = add_stream(), receiver = add_stream();
     for (int i = 0; i < 4; i++) {
@@ -352,14 +329,13 @@ START_TEST(a_counter_counts_what_came_early) {
     expect(receiver, 2, 7 * S, 7 * S, 10 * S);
     expect(receiver, 3, 20 * S, 20 * S, 23 * S);
 }
-END_TEST
 
 /* ---- joins ---- */
 
 /* A send and its receive: the sender is ready at 1 s, the receiver at 3 s; the message of 4 units over both ports at 2
  * units/s takes 2 s after 5 ticks. Work, weight and latency are those of the smaller stream number, whoever comes
  * first. */
-START_TEST(a_join_of_two) {
+TSIM_TEST(a_join_of_two) {
     int32_t out = tsim_engine_add_resource(engine, 2), in = tsim_engine_add_resource(engine, 8);
     int32_t receiver = add_stream(), sender = add_stream();
     add_task(receiver, 0, 3 * S);
@@ -375,11 +351,10 @@ START_TEST(a_join_of_two) {
     expect_flowed(out, 4);
     expect_flowed(in, 4);
 }
-END_TEST
 
 /* Five parties that come at 5, 4, 3, 2, 1 s; each brings a demand of 1/5 on the one link of 1 unit/s: 2 units take 2 s
  * from 5 s on. Each frees a signal, on which the last stream waits for all five. */
-START_TEST(a_join_of_many_adds_up_their_demands) {
+TSIM_TEST(a_join_of_many_adds_up_their_demands) {
     int32_t link = tsim_engine_add_resource(engine, 1), done = tsim_engine_add_signals(engine, 1, 5);
     struct tsim_demand fifth = {link, 0.2};
     for (int i = 0; i < 5; i++) {
@@ -403,10 +378,9 @@ START_TEST(a_join_of_many_adds_up_their_demands) {
     expect(5, 0, 7 * S, 7 * S, 7 * S + 1);
     ck_assert_double_eq_tol(tsim_engine_resource_flowed(engine, link), 2, 1e-12);
 }
-END_TEST
 
 /* Joins come in other orders on each stream, many open at once: a triangle of pairs and a join of one. */
-START_TEST(joins_may_overlap) {
+TSIM_TEST(joins_may_overlap) {
     for (int i = 0; i < 3; i++)
         add_stream();
     add_party(0, 100, 2, 10);
@@ -422,7 +396,6 @@ START_TEST(joins_may_overlap) {
     expect(0, 1, 10, 20, 30);
     expect(0, 2, 30, 30, 40);
 }
-END_TEST
 
 static bool join_again(void *context, int32_t stream, struct tsim_task *task) {
     int64_t *n_joins = context;
@@ -434,7 +407,7 @@ static bool join_again(void *context, int32_t stream, struct tsim_task *task) {
 }
 
 /* A thousand joins one after another take the memory of one. */
-START_TEST(memory_is_that_of_the_living) {
+TSIM_TEST(memory_is_that_of_the_living) {
     int64_t n_joins[2] = {0, 0};
     tsim_engine_add_resource(engine, 1000);
     for (int i = 0; i < 2; i++)
@@ -444,7 +417,6 @@ START_TEST(memory_is_that_of_the_living) {
     ck_assert_uint_le(engine->sharing.n_demands, 2);
     ck_assert_int_eq(tsim_engine_now(engine), 2 * S);
 }
-END_TEST
 
 static bool expect_zeroed(void *context, int32_t stream, struct tsim_task *task) {
     int32_t *n_calls = context;
@@ -474,7 +446,7 @@ static bool expect_zeroed(void *context, int32_t stream, struct tsim_task *task)
     return (*n_calls)++ < 3;
 }
 
-START_TEST(tasks_arrive_zeroed) {
+TSIM_TEST(tasks_arrive_zeroed) {
     int32_t n_calls = 0;
     tsim_engine_add_resource(engine, 1);
     tsim_engine_add_resource(engine, 1);
@@ -484,7 +456,6 @@ START_TEST(tasks_arrive_zeroed) {
     run();
     ck_assert_int_eq(n_calls, 4);
 }
-END_TEST
 
 /* ---- engines and questions ---- */
 
@@ -520,7 +491,7 @@ static bool ask_and_nest(void *context, int32_t stream, struct tsim_task *task) 
 }
 
 /* 5 units at 2 units/s: after 1 s 2 units have flowed, at the end 5. */
-START_TEST(engines_live_side_by_side) {
+TSIM_TEST(engines_live_side_by_side) {
     struct nested nested = {.resource = tsim_engine_add_resource(engine, 2)};
     add_flow(add_stream(), 5, 0, nested.resource);
     tsim_engine_add_stream(engine, ask_and_nest, &nested);
@@ -531,63 +502,11 @@ START_TEST(engines_live_side_by_side) {
     expect(0, 0, 0, 0, 2 * S + S / 2);
     expect_flowed(nested.resource, 5);
 }
-END_TEST
 
-START_TEST(an_engine_without_streams_ends_at_once) {
+TSIM_TEST(an_engine_without_streams_ends_at_once) {
     run();
     ck_assert_int_eq(tsim_engine_now(engine), 0);
     ck_assert_int_eq(tsim_engine_n_events(engine), 0);
 }
-END_TEST
 
-static void add_time_tests(Suite *suite) {
-    TCase *tcase = tcase_create("time and sharing");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, alone_it_takes_its_roofline_time);
-    tcase_add_test(tcase, its_bound_holds);
-    tcase_add_test(tcase, a_meter_only_counts);
-    tcase_add_test(tcase, what_follows_at_once_shares_alike);
-    tcase_add_test(tcase, nothing_takes_no_time);
-    tcase_add_test(tcase, a_little_work_takes_a_tick);
-    tcase_add_test(tcase, seconds_and_ticks);
-    tcase_add_test(tcase, two_flows_take_twice_as_long);
-    tcase_add_test(tcase, a_late_flow_slows_down_the_early_one);
-    tcase_add_test(tcase, weights_set_the_rates);
-    tcase_add_test(tcase, a_bound_leaves_the_rest);
-    tcase_add_test(tcase, a_billion_bytes_and_one_byte);
-    tcase_add_test(tcase, a_link_of_one_bit_per_second);
-    tcase_add_test(tcase, slow_for_now_is_not_for_ever);
-    tcase_add_test(tcase, a_rest_below_half_a_tick_ends_at_once);
-    tcase_add_test(tcase, a_latency_beyond_the_end_of_time);
-    tcase_add_test(tcase, a_run_is_stopped);
-    tcase_add_test(tcase, latency_uses_nothing);
-    tcase_add_test(tcase, untouched_activities_do_not_drift);
-    suite_add_tcase(suite, tcase);
-}
-
-static void add_order_tests(Suite *suite) {
-    TCase *tcase = tcase_create("signals and joins");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, a_task_waits_for_its_signal);
-    tcase_add_test(tcase, a_countdown_fires_at_zero);
-    tcase_add_test(tcase, a_signal_wakes_all);
-    tcase_add_test(tcase, signals_can_be_recycled);
-    tcase_add_test(tcase, a_counter_counts_what_came_early);
-    tcase_add_test(tcase, a_join_of_two);
-    tcase_add_test(tcase, a_join_of_many_adds_up_their_demands);
-    tcase_add_test(tcase, joins_may_overlap);
-    tcase_add_test(tcase, tasks_arrive_zeroed);
-    tcase_add_test(tcase, memory_is_that_of_the_living);
-    tcase_add_test(tcase, engines_live_side_by_side);
-    tcase_add_test(tcase, an_engine_without_streams_ends_at_once);
-    suite_add_tcase(suite, tcase);
-}
-
-static Suite *engine_suite(void) {
-    Suite *suite = suite_create("engine");
-    add_time_tests(suite);
-    add_order_tests(suite);
-    return suite;
-}
-
-TSIM_TEST_MAIN(engine_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

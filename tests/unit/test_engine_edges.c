@@ -24,7 +24,7 @@ static void expect_flowed(int32_t through, double units) {
 
 /* A link of 1 GB/s carries 1 GB. At 1/2 s another stream sends a thousand empty messages over it, without latency: all
  * take place at that tick, and the link knows nothing of them. */
-START_TEST(empty_messages_take_no_time_and_no_share) {
+TSIM_TEST(empty_messages_take_no_time_and_no_share) {
     enum { N = 1000 };
     int32_t link = resource(1e9), stream = script_stream(&script);
     struct script_step *large = flow(1e9, 0, link), *empty[N];
@@ -38,10 +38,9 @@ START_TEST(empty_messages_take_no_time_and_no_share) {
     expect_flowed(link, 1e9);
     ck_assert_int_eq(tsim_engine_n_events(script.engine), 2 * (N + 2)); /* starts and ends, no solve */
 }
-END_TEST
 
 /* Empty messages with a latency: the latency alone, however many are under way at once. */
-START_TEST(empty_messages_with_latency_take_just_that) {
+TSIM_TEST(empty_messages_with_latency_take_just_that) {
     int32_t link = resource(1);
     struct script_step *steps[100];
     for (int i = 0; i < 100; i++)
@@ -51,10 +50,9 @@ START_TEST(empty_messages_with_latency_take_just_that) {
         script_expect(steps[i], 0, i);
     expect_flowed(link, 0);
 }
-END_TEST
 
 /* A barrier: a join of nothing. Parties come at 0, 1, ... 9 s and all leave at 9 s. */
-START_TEST(a_join_of_nothing_is_a_barrier) {
+TSIM_TEST(a_join_of_nothing_is_a_barrier) {
     struct script_step *steps[10];
     for (int i = 0; i < 10; i++) {
         int32_t stream = script_stream(&script);
@@ -67,11 +65,10 @@ START_TEST(a_join_of_nothing_is_a_barrier) {
         script_expect(steps[i], 9 * S, 9 * S);
     }
 }
-END_TEST
 
 /* A token goes round 1,000 ranks in messages without length and latency, rank i to rank i + 1: all at the tick at which
  * the first rank sends it, 1 s. */
-START_TEST(a_token_without_length_goes_round_at_once) {
+TSIM_TEST(a_token_without_length_goes_round_at_once) {
     enum { N = 1000 };
     struct script_step *received[N];
     for (int i = 0; i < N; i++) {
@@ -88,22 +85,20 @@ START_TEST(a_token_without_length_goes_round_at_once) {
         script_expect(received[i], S, S);
     ck_assert_int_eq(tsim_engine_now(script.engine), S);
 }
-END_TEST
 
 /* Every stream is empty, or there is no stream at all: the run ends at 0. */
-START_TEST(streams_without_tasks) {
+TSIM_TEST(streams_without_tasks) {
     for (int i = 0; i < 10; i++)
         script_stream(&script);
     script_run(&script);
     ck_assert_int_eq(tsim_engine_now(script.engine), 0);
     ck_assert_int_eq(tsim_engine_n_events(script.engine), 0);
 }
-END_TEST
 
 /* ---- no time ---- */
 
 /* Without latency two messages over links of 1 B/s follow each other without a gap: 1 byte each, 1 s, 2 s. */
-START_TEST(without_latency_there_are_no_gaps) {
+TSIM_TEST(without_latency_there_are_no_gaps) {
     int32_t first = resource(1), second = resource(1), arrived = signal_of(1);
     struct script_step *hop = flow(1, 0, first), *next = flow(1, 0, second);
     hop->task.lowers[hop->task.n_lowers++] = arrived;
@@ -112,11 +107,10 @@ START_TEST(without_latency_there_are_no_gaps) {
     script_expect(hop, 0, S);
     script_expect(next, S, 2 * S);
 }
-END_TEST
 
 /* 1e-18 s of work is a tick, not nothing: so a thousand bytes, one by one over a link of 1e18 B/s, take a thousand
  * ticks; in one message they take 1e-15 s, a tick. */
-START_TEST(what_is_shorter_than_a_tick_takes_one) {
+TSIM_TEST(what_is_shorter_than_a_tick_takes_one) {
     int32_t one_by_one = resource(1e18), together = resource(1e18), stream = script_stream(&script);
     struct script_step *byte = NULL;
     for (int i = 0; i < 1000; i++)
@@ -128,10 +122,9 @@ START_TEST(what_is_shorter_than_a_tick_takes_one) {
     expect_flowed(one_by_one, 1000);
     expect_flowed(together, 1000);
 }
-END_TEST
 
 /* A thousand such bytes at once share the link: 1e18/1000 B/s each is still less than a tick. All end at tick 1. */
-START_TEST(many_at_once_within_a_tick) {
+TSIM_TEST(many_at_once_within_a_tick) {
     enum { N = 1000 };
     int32_t link = resource(1e18);
     struct script_step *steps[N];
@@ -142,13 +135,12 @@ START_TEST(many_at_once_within_a_tick) {
         script_expect(steps[i], 0, 1);
     expect_flowed(link, N);
 }
-END_TEST
 
 /* ---- everything at once ---- */
 
 /* 1,000 messages of 3 bytes over a link of 7 B/s: each has 7/1000 B/s and takes 3000/7 s = 428571428571428.57 ticks.
  * All end at the same tick, though nothing here is a whole number in binary. */
-START_TEST(equal_messages_end_at_the_same_tick) {
+TSIM_TEST(equal_messages_end_at_the_same_tick) {
     enum { N = 1000 };
     int32_t link = resource(7);
     struct script_step *steps[N];
@@ -160,11 +152,10 @@ START_TEST(equal_messages_end_at_the_same_tick) {
     ck_assert_int_eq(tsim_engine_n_events(script.engine), 2 * N + 1);
     expect_flowed(link, 3 * N);
 }
-END_TEST
 
 /* At 1 s: A ends on the link, B's latency is over, C's stream gets its next task, and D's signal fires, which A lowers.
  * Ends come first, so A is alone to its end; B, C and D share from 1 s on: 1 unit each at 1/3 unit/s, 4 s. */
-START_TEST(ends_come_before_starts) {
+TSIM_TEST(ends_come_before_starts) {
     int32_t link = resource(1), fired = signal_of(1), stream = script_stream(&script);
     struct script_step *b = flow(1, S, link);
     script_step(&script, stream, 0, S);
@@ -177,10 +168,9 @@ START_TEST(ends_come_before_starts) {
     script_expect(c, S, 4 * S);
     script_expect(d, S, 4 * S);
 }
-END_TEST
 
 /* 500 pairs of ranks exchange messages of 1 byte at one tick over one switch of 1000 B/s, at 2 B/s each, in 1/2 s. */
-START_TEST(many_joins_at_one_tick) {
+TSIM_TEST(many_joins_at_one_tick) {
     enum { N = 500 };
     int32_t crossbar = resource(1000);
     struct script_step *steps[N];
@@ -196,13 +186,12 @@ START_TEST(many_joins_at_one_tick) {
         script_expect(steps[i], 0, S / 2);
     ck_assert_int_eq(tsim_engine_n_events(script.engine), 4 * N + 1);
 }
-END_TEST
 
 /* ---- large beside small ---- */
 
 /* 1 GB/s. The byte comes when half of the billion has gone: at 5e8 B/s each it takes 2 ns, and delays the other by the
  * nanosecond that a byte takes. */
-START_TEST(a_byte_amid_a_billion) {
+TSIM_TEST(a_byte_amid_a_billion) {
     int32_t link = resource(1e9);
     struct script_step *billion = flow(1e9, 0, link), *one = flow(1, S / 2, link);
     script_run(&script);
@@ -210,10 +199,9 @@ START_TEST(a_byte_amid_a_billion) {
     script_expect(billion, 0, S + 1000);
     expect_flowed(link, 1e9 + 1);
 }
-END_TEST
 
 /* A thousand bytes one by one, each at half rate for 2 ns: 2 us in all, and the billion is 1 us late, to the tick. */
-START_TEST(a_thousand_bytes_amid_a_billion) {
+TSIM_TEST(a_thousand_bytes_amid_a_billion) {
     int32_t link = resource(1e9), stream = script_stream(&script);
     struct script_step *billion = flow(1e9, 0, link), *one = NULL;
     for (int i = 0; i < 1000; i++)
@@ -222,11 +210,10 @@ START_TEST(a_thousand_bytes_amid_a_billion) {
     script_expect(one, 999 * 2000, 1000 * 2000);
     script_expect(billion, 0, S + 1000 * 1000);
 }
-END_TEST
 
 /* Weights in proportion to size: the billion has 1e9 of 1e9 + 1 parts of the link, the byte has one; both take (1e9 +
  * 1) / 1e9 s, 1 s and 1 ns. */
-START_TEST(weights_of_a_billion_and_one) {
+TSIM_TEST(weights_of_a_billion_and_one) {
     int32_t link = resource(1e9);
     struct script_step *billion = flow(1e9, 0, link), *one = flow(1, 0, link);
     billion->task.weight = 1e9;
@@ -234,10 +221,9 @@ START_TEST(weights_of_a_billion_and_one) {
     script_expect(billion, 0, S + 1000);
     script_expect(one, 0, S + 1000);
 }
-END_TEST
 
 /* Each of 22 links of 1e-3, 1e-2, ... 1e18 B/s carries a message of two seconds, which takes 2 s on every one. */
-START_TEST(capacities_over_21_decades) {
+TSIM_TEST(capacities_over_21_decades) {
     enum { N = 22 };
     struct script_step *steps[N];
     for (int i = 0; i < N; i++) {
@@ -248,13 +234,12 @@ START_TEST(capacities_over_21_decades) {
     for (int i = 0; i < N; i++)
         script_expect(steps[i], 0, 2 * S);
 }
-END_TEST
 
 /* The same links with one more message, of 1e-3 bytes over all of them (in more_demands). The slowest link gives it
  * half, 5e-4 B/s, so it takes 2 s. It takes 1e-3 bytes from the message of each link of C B/s, which ends 1e-3 / C s
  * late: 1 s on the slowest, 0.1 s on the next, ... 10 ps at 1e8 B/s. From 1e9 B/s on it changes the other's rate by
  * less than TSIM_SHARING_SAME, and is not noticed. */
-START_TEST(a_message_over_links_of_21_decades) {
+TSIM_TEST(a_message_over_links_of_21_decades) {
     enum { N = 22 };
     static struct tsim_demand demands[N];
     struct script_step *steps[N];
@@ -272,10 +257,9 @@ START_TEST(a_message_over_links_of_21_decades) {
     for (int i = 0; i<N; i++, late = late> 10 ? late / 10 : 0)
         script_expect(steps[i], 0, 2 * S + late);
 }
-END_TEST
 
 /* Units mean nothing: 1e300 units over 1e300 units/s and 1e-300 over 1e-300 take 1 s, two of them 2 s each. */
-START_TEST(units_of_any_size) {
+TSIM_TEST(units_of_any_size) {
     struct script_step *steps[4];
     for (int i = 0; i < 4; i += 2) {
         double unit = i ? 1e-300 : 1e300;
@@ -287,13 +271,12 @@ START_TEST(units_of_any_size) {
     for (int i = 0; i < 4; i++)
         script_expect(steps[i], 0, 2 * S);
 }
-END_TEST
 
 /* ---- the end of time ---- */
 
 /* A link of 1 b/s, 0.125 B/s. 1 GB takes 8e9 s: in ticks of 1 ns a result, exact; 1 MB takes 8e6 s: in ticks of 1 ps as
  * well. Two of 0.5 MB at half rate: the same. */
-START_TEST(a_megabyte_at_one_bit_per_second) {
+TSIM_TEST(a_megabyte_at_one_bit_per_second) {
     struct script_step *large = flow(1e6, 0, resource(0.125));
     int32_t shared = resource(0.125);
     struct script_step *one = flow(0.5e6, 0, shared), *other = flow(0.5e6, 0, shared);
@@ -306,7 +289,6 @@ START_TEST(a_megabyte_at_one_bit_per_second) {
     script_run(&script);
     script_expect(gigabyte, 0, INT64_C(8000000000000000000));
 }
-END_TEST
 
 static void expect_limit(const char *message) {
     ck_assert_int_eq(tsim_engine_run(script.engine, &script.diags), TSIM_ERR_LIMIT);
@@ -317,7 +299,7 @@ static void expect_limit(const char *message) {
 
 /* 1 GB at 1 b/s in ticks of 1 ps ends after 2^63 ps = 9.22e6 s: an error that names the message. Everything before
  * that has been done, with right times: B shares A's link and is bounded; C is elsewhere. */
-START_TEST(a_gigabyte_at_one_bit_per_second) {
+TSIM_TEST(a_gigabyte_at_one_bit_per_second) {
     int32_t slow = resource(0.125);
     struct script_step *a = flow(1e9, 0, slow), *b = flow(0.1, 0, slow), *c = flow(5, 0, resource(1));
     a->text = "send of 1 GB from rank 0 to rank 1";
@@ -328,10 +310,9 @@ START_TEST(a_gigabyte_at_one_bit_per_second) {
     script_expect(b, 0, 4 * S);
     script_expect(c, 0, 5 * S);
 }
-END_TEST
 
 /* Latencies up to the last tick but one are results; the last tick is the end of time; and no sum runs over it. */
-START_TEST(the_last_ticks) {
+TSIM_TEST(the_last_ticks) {
     struct script_step *step = script_step(&script, script_stream(&script), 0, INT64_MAX - 1);
     script_run(&script);
     script_expect(step, 0, INT64_MAX - 1);
@@ -344,15 +325,13 @@ START_TEST(the_last_ticks) {
     script_step(&script, stream, 0, INT64_MAX - 1);
     expect_limit("stream 0 (task 1) would end after 107 days, where the simulated clock ends");
 }
-END_TEST
 
 /* Needs that no double can hold as a rate, 1e-3 / 1e308 units/s: the end of time too, not a division by zero. */
-START_TEST(a_rate_of_nearly_nothing) {
+TSIM_TEST(a_rate_of_nearly_nothing) {
     int32_t slow = resource(1e-3);
     script_demand(script_step(&script, script_stream(&script), 1, 0), slow, 1e308);
     expect_limit("stream 0 (task 0) would end after 107 days, where the simulated clock ends");
 }
-END_TEST
 
 /* ---- messages that nobody expects ---- */
 
@@ -373,7 +352,7 @@ static void expect_deadlock(const char *const *messages, size_t n_messages) {
 
 /* Rank 0 sends microbatch 3, rank 1 receives microbatch 4: both ranks and both operations are named. The message
  * before, microbatch 2, has arrived: 1e9 bytes at 1e9 B/s. */
-START_TEST(a_send_of_the_wrong_microbatch) {
+TSIM_TEST(a_send_of_the_wrong_microbatch) {
     int32_t rank0 = script_stream(&script), rank1 = script_stream(&script);
     struct script_step *sent = message(rank0, 2, 1e9, "rank 0: send of microbatch 2 to rank 1");
     message(rank0, 3, 1e9, "rank 0: send of microbatch 3 to rank 1");
@@ -386,10 +365,9 @@ START_TEST(a_send_of_the_wrong_microbatch) {
     expect_deadlock(messages, 3);
     script_expect(sent, 0, S);
 }
-END_TEST
 
 /* A send that the other side has no receive for: rank 1 is through with its work, so rank 0 alone waits. */
-START_TEST(a_send_without_a_receive) {
+TSIM_TEST(a_send_without_a_receive) {
     int32_t rank0 = script_stream(&script), rank1 = script_stream(&script);
     message(rank0, 1, 1e9, "rank 0: send of microbatch 1 to rank 1");
     script_step(&script, rank1, 0, S);
@@ -397,10 +375,9 @@ START_TEST(a_send_without_a_receive) {
                                     "join 1 has 1 of its 2 parties: stream 0 (rank 0: send of microbatch 1 to rank 1)"};
     expect_deadlock(messages, 2);
 }
-END_TEST
 
 /* Both send first, and sends wait for their receives: each waits for what the other would do next. */
-START_TEST(two_that_send_first) {
+TSIM_TEST(two_that_send_first) {
     int32_t rank0 = script_stream(&script), rank1 = script_stream(&script);
     message(rank0, 10, 1, "rank 0: send of activations to rank 1");
     message(rank0, 20, 1, "rank 0: receive of gradients from rank 1");
@@ -411,10 +388,9 @@ START_TEST(two_that_send_first) {
                                     "join 20 has 1 of its 2 parties: stream 1 (rank 1: send of gradients to rank 0)"};
     expect_deadlock(messages, 3);
 }
-END_TEST
 
 /* Sender and receiver disagree on the size, which gives a report, and not one of the two sizes. */
-START_TEST(a_receive_of_another_size) {
+TSIM_TEST(a_receive_of_another_size) {
     message(script_stream(&script), 1, 1000, "rank 0: send of microbatch 1 to rank 1");
     message(script_stream(&script), 1, 999, "rank 1: receive of microbatch 1 from rank 0");
     const char *const messages[] = {
@@ -424,11 +400,10 @@ START_TEST(a_receive_of_another_size) {
         "stream 1 (rank 1: receive of microbatch 1 from rank 0) of 2 parties with 999 units"};
     expect_deadlock(messages, 2);
 }
-END_TEST
 
 /* Messages that nobody has to wait for are counted where they arrive. Rank 0 sends three, rank 1 takes a fourth: the
  * receive is named, and by its counter the sender. The third came at 3 s. */
-START_TEST(a_message_too_few) {
+TSIM_TEST(a_message_too_few) {
     int32_t arrived = tsim_engine_add_counters(script.engine, 1);
     int32_t rank0 = script_stream(&script), rank1 = script_stream(&script);
     script.counter_text = "messages from rank 0 to rank 1";
@@ -445,10 +420,9 @@ START_TEST(a_message_too_few) {
                                     "to rank 1) to reach 4, which is 3"};
     expect_deadlock(messages, 2);
 }
-END_TEST
 
 /* Both wait for what the other's next operation would signal. */
-START_TEST(two_that_wait_for_each_other) {
+TSIM_TEST(two_that_wait_for_each_other) {
     int32_t forward = signal_of(1), backward = signal_of(1);
     script.signal_text = "activations or gradients";
     for (int rank = 0; rank < 2; rank++) {
@@ -465,10 +439,9 @@ START_TEST(two_that_wait_for_each_other) {
     const char *const messages[] = {"deadlock after 0 s: 2 of 2 streams wait for ever", first, second};
     expect_deadlock(messages, 3);
 }
-END_TEST
 
 /* One rank of a reduction of four is stuck in a send: the send is named, and the three who wait for its rank. */
-START_TEST(a_collective_that_waits_for_a_stuck_rank) {
+TSIM_TEST(a_collective_that_waits_for_a_stuck_rank) {
     message(script_stream(&script), 9, 1, "rank 0: send of microbatch 0 to rank 9");
     for (int rank = 1; rank < 4; rank++)
         script_party(&script, script_stream(&script), 50, 4)->text = "reduce";
@@ -479,7 +452,6 @@ START_TEST(a_collective_that_waits_for_a_stuck_rank) {
                                     three_wait};
     expect_deadlock(messages, 3);
 }
-END_TEST
 
 /* ---- the order of creation ---- */
 
@@ -502,7 +474,7 @@ static void permute(int p, int order[4]) {
  * and 1, link 2 messages 1 and 2, link 3 messages 2 and 3. Link 1 fills at 1/2: messages 0 and 1 have 1/2; link 2
  * leaves 3/2 to message 2, link 3 leaves 5/2 to message 3. Message 3 needs 6/5 s: 4.2 s. Message 2 is still limited by
  * link 2: 2 s, 5 s. Messages 0 and 1, limited by link 1: 6 s, 9 s. */
-START_TEST(any_order_of_creation_gives_the_same_times) {
+TSIM_TEST(any_order_of_creation_gives_the_same_times) {
     for (int p = 0; p < 24 * 24; p++) {
         static const double capacities[4] = {1, 1, 2, 4};
         static const tsim_tick first_end[4] = {3 * S, 3 * S, 3 * S / 2, 3 * S / 4};
@@ -534,61 +506,5 @@ START_TEST(any_order_of_creation_gives_the_same_times) {
         }
     }
 }
-END_TEST
 
-static void add_small_tests(Suite *suite) {
-    TCase *tcase = tcase_create("nothing, no time, at once");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, empty_messages_take_no_time_and_no_share);
-    tcase_add_test(tcase, empty_messages_with_latency_take_just_that);
-    tcase_add_test(tcase, a_join_of_nothing_is_a_barrier);
-    tcase_add_test(tcase, a_token_without_length_goes_round_at_once);
-    tcase_add_test(tcase, streams_without_tasks);
-    tcase_add_test(tcase, without_latency_there_are_no_gaps);
-    tcase_add_test(tcase, what_is_shorter_than_a_tick_takes_one);
-    tcase_add_test(tcase, many_at_once_within_a_tick);
-    tcase_add_test(tcase, equal_messages_end_at_the_same_tick);
-    tcase_add_test(tcase, ends_come_before_starts);
-    tcase_add_test(tcase, many_joins_at_one_tick);
-    suite_add_tcase(suite, tcase);
-}
-
-static void add_range_tests(Suite *suite) {
-    TCase *tcase = tcase_create("large beside small");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, a_byte_amid_a_billion);
-    tcase_add_test(tcase, a_thousand_bytes_amid_a_billion);
-    tcase_add_test(tcase, weights_of_a_billion_and_one);
-    tcase_add_test(tcase, capacities_over_21_decades);
-    tcase_add_test(tcase, a_message_over_links_of_21_decades);
-    tcase_add_test(tcase, units_of_any_size);
-    tcase_add_test(tcase, a_megabyte_at_one_bit_per_second);
-    tcase_add_test(tcase, a_gigabyte_at_one_bit_per_second);
-    tcase_add_test(tcase, the_last_ticks);
-    tcase_add_test(tcase, a_rate_of_nearly_nothing);
-    suite_add_tcase(suite, tcase);
-}
-
-static void add_order_tests(Suite *suite) {
-    TCase *tcase = tcase_create("deadlocks and order");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, a_send_of_the_wrong_microbatch);
-    tcase_add_test(tcase, a_send_without_a_receive);
-    tcase_add_test(tcase, two_that_send_first);
-    tcase_add_test(tcase, a_receive_of_another_size);
-    tcase_add_test(tcase, a_message_too_few);
-    tcase_add_test(tcase, two_that_wait_for_each_other);
-    tcase_add_test(tcase, a_collective_that_waits_for_a_stuck_rank);
-    tcase_add_test(tcase, any_order_of_creation_gives_the_same_times);
-    suite_add_tcase(suite, tcase);
-}
-
-static Suite *engine_edges_suite(void) {
-    Suite *suite = suite_create("engine, edges");
-    add_small_tests(suite);
-    add_range_tests(suite);
-    add_order_tests(suite);
-    return suite;
-}
-
-TSIM_TEST_MAIN(engine_edges_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -14,7 +14,7 @@ static void expect_deadlock(const char *const *messages, size_t n_messages) {
 }
 
 /* Rank 0 sends what rank 1 does not expect: both are named. */
-START_TEST(a_mismatched_send_names_both) {
+TSIM_TEST(a_mismatched_send_names_both) {
     for (int i = 0; i < 3; i++)
         add_stream();
     add_party(0, 8, 2, 1);
@@ -27,9 +27,8 @@ START_TEST(a_mismatched_send_names_both) {
     expect_deadlock(messages, 3);
     expect(2, 0, 0, 0, S);
 }
-END_TEST
 
-START_TEST(parties_that_disagree_in_number_never_start) {
+TSIM_TEST(parties_that_disagree_in_number_never_start) {
     add_stream();
     add_stream();
     add_party(0, 8, 2, 1);
@@ -40,9 +39,8 @@ START_TEST(parties_that_disagree_in_number_never_start) {
     expect_deadlock(messages, 2);
     ck_assert_int_eq(n_records, 0);
 }
-END_TEST
 
-START_TEST(parties_that_disagree_in_work_never_start) {
+TSIM_TEST(parties_that_disagree_in_work_never_start) {
     add_stream();
     add_stream();
     add_party(0, 8, 2, 1)->work = 1e9;
@@ -53,10 +51,9 @@ START_TEST(parties_that_disagree_in_work_never_start) {
         "units, stream 1 (rank 1 operation 0) of 2 parties with 1 units"};
     expect_deadlock(messages, 2);
 }
-END_TEST
 
 /* A third party of a join of two comes too late: it opens a new one, which stays alone. */
-START_TEST(a_party_too_many_waits_for_ever) {
+TSIM_TEST(a_party_too_many_waits_for_ever) {
     for (int i = 0; i < 3; i++)
         add_party(add_stream(), 8, 2, 10);
     const char *const messages[] = {"deadlock after 1e-11 s: 1 of 3 streams wait for ever",
@@ -64,10 +61,9 @@ START_TEST(a_party_too_many_waits_for_ever) {
     expect_deadlock(messages, 2);
     expect(0, 0, 0, 0, 10);
 }
-END_TEST
 
 /* A circle: each waits for what the other would lower after. The signal's name comes from `describe`, too. */
-START_TEST(a_circle_of_signals) {
+TSIM_TEST(a_circle_of_signals) {
     int32_t first = tsim_engine_add_signals(engine, 2, 1);
     for (int i = 0; i < 2; i++) {
         struct tsim_task *task = add_task(add_stream(), 0, 1);
@@ -80,9 +76,8 @@ START_TEST(a_circle_of_signals) {
         "stream 1 (rank 1 operation 0) waits for signal 1 (gradient 1), which must be lowered 1 more time"};
     expect_deadlock(messages, 3);
 }
-END_TEST
 
-START_TEST(a_counter_that_stays_behind) {
+TSIM_TEST(a_counter_that_stays_behind) {
     int32_t counter = tsim_engine_add_counters(engine, 1);
     add_task(add_stream(), 0, S)->raised_counter = counter;
     await(add_task(add_stream(), 0, S), counter, 3);
@@ -91,10 +86,9 @@ START_TEST(a_counter_that_stays_behind) {
         "stream 1 (rank 1 operation 0) waits for counter 0 (arrivals 0) to reach 3, which is 1"};
     expect_deadlock(messages, 2);
 }
-END_TEST
 
 /* Only the first few of many are named: one line, four joins, and three of the parties of a join of eight. */
-START_TEST(a_long_report_is_cut) {
+TSIM_TEST(a_long_report_is_cut) {
     for (int i = 0; i < 7; i++)
         add_party(add_stream(), 5, 8, 0);
     ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
@@ -102,7 +96,6 @@ START_TEST(a_long_report_is_cut) {
                      "join 5 has 7 of its 8 parties: stream 0 (rank 0 operation 0), stream 1 (rank "
                      "1 operation 0), stream 2 (rank 2 operation 0) and 4 more");
 }
-END_TEST
 
 static bool go_round(void *context, int32_t stream, struct tsim_task *task) {
     (void)context;
@@ -112,17 +105,16 @@ static bool go_round(void *context, int32_t stream, struct tsim_task *task) {
 }
 
 /* It ends with exit status 70. */
-START_TEST(an_endless_loop_at_one_tick_is_a_bug) {
+TSIM_EXIT_TEST(an_endless_loop_at_one_tick_is_a_bug, 70) {
     tsim_engine_release(engine);
     struct tsim_engine_options options = {.tick_s = 1e-12, .max_events_per_tick = 1000};
     engine = tsim_engine_create(&options);
     tsim_engine_add_stream(engine, go_round, NULL);
     tsim_engine_run(engine, &diags);
 }
-END_TEST
 
 /* With the same limit there are more events than that, but two at each tick. */
-START_TEST(the_limit_is_for_one_tick) {
+TSIM_TEST(the_limit_is_for_one_tick) {
     tsim_engine_release(engine);
     struct tsim_engine_options options = {.tick_s = 1e-12, .max_events_per_tick = 2};
     engine = tsim_engine_create(&options);
@@ -132,36 +124,31 @@ START_TEST(the_limit_is_for_one_tick) {
     run();
     ck_assert_int_eq(tsim_engine_n_events(engine), 2 * MAX_TASKS);
 }
-END_TEST
 
-START_TEST(work_without_any_limit_is_a_bug) {
+TSIM_EXIT_TEST(work_without_any_limit_is_a_bug, 70) {
     add_task(add_stream(), 1, 0);
     tsim_engine_run(engine, &diags);
 }
-END_TEST
 
-START_TEST(lowering_a_fired_signal_is_a_bug) {
+TSIM_EXIT_TEST(lowering_a_fired_signal_is_a_bug, 70) {
     lower(add_task(add_stream(), 0, 1), tsim_engine_add_signals(engine, 1, 0));
     tsim_engine_run(engine, &diags);
 }
-END_TEST
 
-START_TEST(two_that_wait_for_one_counter_are_a_bug) {
+TSIM_EXIT_TEST(two_that_wait_for_one_counter_are_a_bug, 70) {
     int32_t counter = tsim_engine_add_counters(engine, 1);
     await(add_task(add_stream(), 0, S), counter, 1);
     await(add_task(add_stream(), 0, S), counter, 1);
     tsim_engine_run(engine, &diags);
 }
-END_TEST
 
-START_TEST(rearming_under_a_waiter_is_a_bug) {
+TSIM_EXIT_TEST(rearming_under_a_waiter_is_a_bug, 70) {
     int32_t n_rounds = 1; /* so that `consume` rearms at once, while stream 0 waits */
     recycled_signal = tsim_engine_add_signals(engine, 1, 1);
     wait_for(add_task(add_stream(), 0, 1), recycled_signal);
     tsim_engine_add_stream(engine, consume, &n_rounds);
     tsim_engine_run(engine, &diags);
 }
-END_TEST
 /* A program can get these wrong about a task: each ends as a bug of ours (exit status 70). */
 enum wrong {
     TOO_MANY_DEMANDS,
@@ -176,7 +163,7 @@ enum wrong {
     N_WRONG
 };
 
-START_TEST(a_task_that_cannot_be_is_a_bug) {
+TSIM_EXIT_TEST_LOOP(a_task_that_cannot_be_is_a_bug, 70, 0, N_WRONG) {
     struct tsim_task *task = add_task(add_stream(), 0, S);
     switch ((enum wrong)_i) {
     case TOO_MANY_DEMANDS:
@@ -212,10 +199,9 @@ START_TEST(a_task_that_cannot_be_is_a_bug) {
     }
     tsim_engine_run(engine, &diags);
 }
-END_TEST
 
 /* Four of five joins are named, four of five that wait, and "1 more time" or "2 more times". */
-START_TEST(only_the_first_few_are_named) {
+TSIM_TEST(only_the_first_few_are_named) {
     int32_t signals = tsim_engine_add_signals(engine, 1, 2);
     for (int i = 0; i < 3; i++)
         add_party(add_stream(), 5 + i, 2, 0);
@@ -233,10 +219,9 @@ START_TEST(only_the_first_few_are_named) {
     ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
     ck_assert_uint_eq(diags.n_items, 1 + 4);
 }
-END_TEST
 
 /* Without anyone who knows what tasks mean, numbers have to do. */
-START_TEST(a_deadlock_without_names) {
+TSIM_TEST(a_deadlock_without_names) {
     tsim_engine_release(engine);
     struct tsim_engine_options options = {.tick_s = 1e-12};
     engine = tsim_engine_create(&options);
@@ -245,34 +230,5 @@ START_TEST(a_deadlock_without_names) {
                                     "stream 0 (task 0) waits for signal 0, which must be lowered 1 more time"};
     expect_deadlock(messages, 2);
 }
-END_TEST
 
-static void add_error_tests(Suite *suite) {
-    TCase *tcase = tcase_create("errors");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, a_mismatched_send_names_both);
-    tcase_add_test(tcase, parties_that_disagree_in_number_never_start);
-    tcase_add_test(tcase, parties_that_disagree_in_work_never_start);
-    tcase_add_test(tcase, a_party_too_many_waits_for_ever);
-    tcase_add_test(tcase, a_circle_of_signals);
-    tcase_add_test(tcase, a_counter_that_stays_behind);
-    tcase_add_test(tcase, a_long_report_is_cut);
-    tcase_add_test(tcase, the_limit_is_for_one_tick);
-    tcase_add_test(tcase, only_the_first_few_are_named);
-    tcase_add_test(tcase, a_deadlock_without_names);
-    tcase_add_loop_exit_test(tcase, a_task_that_cannot_be_is_a_bug, 70, 0, N_WRONG);
-    tcase_add_exit_test(tcase, an_endless_loop_at_one_tick_is_a_bug, 70);
-    tcase_add_exit_test(tcase, work_without_any_limit_is_a_bug, 70);
-    tcase_add_exit_test(tcase, lowering_a_fired_signal_is_a_bug, 70);
-    tcase_add_exit_test(tcase, rearming_under_a_waiter_is_a_bug, 70);
-    tcase_add_exit_test(tcase, two_that_wait_for_one_counter_are_a_bug, 70);
-    suite_add_tcase(suite, tcase);
-}
-
-static Suite *engine_errors_suite(void) {
-    Suite *suite = suite_create("engine errors");
-    add_error_tests(suite);
-    return suite;
-}
-
-TSIM_TEST_MAIN(engine_errors_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

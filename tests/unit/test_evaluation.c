@@ -33,7 +33,7 @@ static double forward_s(const struct tsim_scenario *sc) {
 #define BATCH "global_batch_size: 64, micro_batch_size: 4, steps: 10000, "
 
 /* 100 samples are 25 micro-batches of 4; 97 fill as many. */
-START_TEST(one_accelerator) {
+TSIM_TEST(one_accelerator) {
     const struct tsim_scenario *sc = load(GPU, BATCH "evaluation: {every: 1000, samples: 100}", "");
     struct tsim_result result = run(sc);
     SAME(result.evaluation.time_s, 25 * forward_s(sc));
@@ -43,18 +43,16 @@ START_TEST(one_accelerator) {
     result = run(load(GPU, BATCH "evaluation: {every: 1000, steps: 3}", ""));
     SAME(result.evaluation.time_s, 3 * 16 * forward_s(sc));
 }
-END_TEST
 
-START_TEST(many_samples_are_not_simulated_one_by_one) {
+TSIM_TEST(many_samples_are_not_simulated_one_by_one) {
     const struct tsim_scenario *sc = load(GPU, BATCH "evaluation: {every: 1000, samples: 4 M}", "");
     struct tsim_result result = run(sc);
     SAME(result.evaluation.time_s, 1e6 * forward_s(sc));
     ck_assert_int_lt(result.events, 100000);
 }
-END_TEST
 
 /* There are floor(10,000 / 300) pauses, with their time and energy. */
-START_TEST(the_run_counts_them) {
+TSIM_TEST(the_run_counts_them) {
     struct tsim_result r = run(load(GPU, BATCH "evaluation: {every: 300, samples: 4096}", ""));
     double run_s = 10000 * r.step.terms.time_s + 33 * r.evaluation.time_s; /* the campaign counts in milliseconds */
     ck_assert_double_eq_tol(r.campaign.days * 86400, run_s, 0.05);
@@ -63,19 +61,17 @@ START_TEST(the_run_counts_them) {
     double power_w = r.evaluation.energy_j / r.evaluation.time_s;
     ck_assert(power_w > 0.5 * r.step.mean_power_w && power_w < 1.5 * r.step.mean_power_w);
 }
-END_TEST
 
 /* Replicas share the samples and do not talk. */
-START_TEST(replicas_share) {
+TSIM_TEST(replicas_share) {
     const struct tsim_scenario *sc =
         load("node: dgx-h100", "global_batch_size: 64, micro_batch_size: 4, evaluation: {every: 10, samples: 320}", "");
     SAME(run(sc).evaluation.time_s, 10 * forward_s(sc));
 }
-END_TEST
 
 /* m micro-batches go through p stages in (m + p - 1) passes of a stage; the first and last have more to do. Without
  * backward passes nothing makes a sequential schedule wait either. */
-START_TEST(pipelines_only_go_forward) {
+TSIM_TEST(pipelines_only_go_forward) {
     static const char *const SCHEDULES[] = {"sequential", "gpipe", "1f1b", "zb-h1", "zb-v", "dualpipe"};
     for (size_t i = 0; i < sizeof SCHEDULES / sizeof SCHEDULES[0]; i++) {
         const struct tsim_scenario *sc =
@@ -88,10 +84,9 @@ START_TEST(pipelines_only_go_forward) {
                       most_s);
     }
 }
-END_TEST
 
 /* Fully sharded weights are gathered for each micro-batch, and nothing is reduced: about a third of a step's passes. */
-START_TEST(fully_sharded) {
+TSIM_TEST(fully_sharded) {
     const struct tsim_scenario *sc =
         load("node: dgx-h100", "global_batch_size: 32, micro_batch_size: 4, evaluation: {every: 10, samples: 320}",
              "zero: 3");
@@ -99,20 +94,5 @@ START_TEST(fully_sharded) {
     ck_assert_msg(time_s >= 10 * forward_s(sc) * (1 - 1e-6) && time_s < 30 * forward_s(sc), "%g s, passes %g s", time_s,
                   10 * forward_s(sc));
 }
-END_TEST
 
-static Suite *evaluation_suite(void) {
-    Suite *suite = suite_create("evaluation");
-    TCase *tcase = tcase_create("evaluation");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, one_accelerator);
-    tcase_add_test(tcase, many_samples_are_not_simulated_one_by_one);
-    tcase_add_test(tcase, the_run_counts_them);
-    tcase_add_test(tcase, replicas_share);
-    tcase_add_test(tcase, pipelines_only_go_forward);
-    tcase_add_test(tcase, fully_sharded);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(evaluation_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -23,7 +23,7 @@ static void expect(int32_t item, int64_t tick, enum tsim_phase phase) {
     ck_assert_int_eq(popped.phase, phase);
 }
 
-START_TEST(empty_queue_has_nothing) {
+TSIM_TEST(empty_queue_has_nothing) {
     struct tsim_event event = {7, TSIM_PHASE_START, 7};
     ck_assert(!tsim_event_queue_peek(&queue, &event));
     ck_assert(!tsim_event_queue_pop(&queue, &event));
@@ -33,9 +33,8 @@ START_TEST(empty_queue_has_nothing) {
     ck_assert(!tsim_event_queue_has(&queue, 3));
     ck_assert(!tsim_event_queue_has(&queue, -1));
 }
-END_TEST
 
-START_TEST(order_is_tick_then_phase_then_item) {
+TSIM_TEST(order_is_tick_then_phase_then_item) {
     tsim_event_queue_put(&queue, 5, 20, TSIM_PHASE_END);
     tsim_event_queue_put(&queue, 4, 10, TSIM_PHASE_START);
     tsim_event_queue_put(&queue, 1, 10, TSIM_PHASE_START);
@@ -50,9 +49,8 @@ START_TEST(order_is_tick_then_phase_then_item) {
     expect(0, INT64_MAX, TSIM_PHASE_END);
     ck_assert_uint_eq(tsim_event_queue_count(&queue), 0);
 }
-END_TEST
 
-START_TEST(put_again_moves_the_event) {
+TSIM_TEST(put_again_moves_the_event) {
     for (int32_t item = 0; item < 8; item++)
         tsim_event_queue_put(&queue, item, 10 + item, TSIM_PHASE_END);
     tsim_event_queue_put(&queue, 7, 1, TSIM_PHASE_END);  /* to the front */
@@ -65,9 +63,8 @@ START_TEST(put_again_moves_the_event) {
         expect(item, 10 + item, TSIM_PHASE_END);
     expect(0, 99, TSIM_PHASE_END);
 }
-END_TEST
 
-START_TEST(removed_events_do_not_come) {
+TSIM_TEST(removed_events_do_not_come) {
     for (int32_t item = 0; item < 20; item++)
         tsim_event_queue_put(&queue, item, 100 - item, TSIM_PHASE_END);
     for (int32_t item = 0; item < 20; item += 2)
@@ -81,11 +78,10 @@ START_TEST(removed_events_do_not_come) {
         expect(item, 100 - item, TSIM_PHASE_END);
     ck_assert_uint_eq(tsim_event_queue_count(&queue), 0);
 }
-END_TEST
 
 /* Ascending events stand in a run. Events that are taken out of its middle, by removal or by moving, leave holes:
  * neither they nor events of the same tick that come before them may show. */
-START_TEST(events_leave_a_run_anywhere) {
+TSIM_TEST(events_leave_a_run_anywhere) {
     enum { N = 1000 };
     for (int32_t item = 0; item < N; item++)
         tsim_event_queue_put(&queue, item, item / 10, TSIM_PHASE_START);
@@ -103,10 +99,9 @@ START_TEST(events_leave_a_run_anywhere) {
     expect(5, 99, TSIM_PHASE_START);
     expect(993, 99, TSIM_PHASE_START);
 }
-END_TEST
 
 /* One event far away must not keep the memory of all that come and go before it. */
-START_TEST(a_run_is_closed_up) {
+TSIM_TEST(a_run_is_closed_up) {
     tsim_event_queue_put(&queue, 0, 1, TSIM_PHASE_END);
     tsim_event_queue_put(&queue, 1, 1, TSIM_PHASE_START);
     for (int64_t i = 2; i < 100000; i++) {
@@ -120,7 +115,6 @@ START_TEST(a_run_is_closed_up) {
     expect(0, 1, TSIM_PHASE_END);
     expect(1, 1, TSIM_PHASE_START);
 }
-END_TEST
 
 enum { N_ITEMS = 60 };
 
@@ -135,7 +129,7 @@ static int32_t first_of(const int64_t ticks[N_ITEMS], const enum tsim_phase phas
 }
 
 /* Operations are in the row, and, with numbers twice as large, among many. */
-START_TEST(random_operations_agree_with_an_array) {
+TSIM_TEST(random_operations_agree_with_an_array) {
     struct random_source random = {42};
     int64_t ticks[N_ITEMS];
     enum tsim_phase phases[N_ITEMS] = {TSIM_PHASE_END};
@@ -158,21 +152,5 @@ START_TEST(random_operations_agree_with_an_array) {
         ck_assert_int_eq(tsim_event_queue_has(&queue, item), ticks[item] >= 0);
     }
 }
-END_TEST
 
-static Suite *event_queue_suite(void) {
-    Suite *suite = suite_create("event_queue");
-    TCase *tcase = tcase_create("event_queue");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, empty_queue_has_nothing);
-    tcase_add_test(tcase, order_is_tick_then_phase_then_item);
-    tcase_add_test(tcase, put_again_moves_the_event);
-    tcase_add_test(tcase, removed_events_do_not_come);
-    tcase_add_test(tcase, events_leave_a_run_anywhere);
-    tcase_add_test(tcase, a_run_is_closed_up);
-    tcase_add_test(tcase, random_operations_agree_with_an_array);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(event_queue_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -88,7 +88,7 @@ static void expect_sums(const struct tsim_explanation *explanation) {
     ck_assert_double_eq_tol(kernels_s, t->compute_s + t->recompute_s, 1e-7 * t->time_s);
 }
 
-START_TEST(shares_add_up_to_the_step) {
+TSIM_TEST(shares_add_up_to_the_step) {
     static const struct {
         int64_t tensor, pipeline, context;
         enum tsim_recompute recompute;
@@ -107,11 +107,10 @@ START_TEST(shares_add_up_to_the_step) {
         expect_rates_of_links(&explanation);
     }
 }
-END_TEST
 
 /* Collectives of passes meet gradients, or each other: the account says what that adds for each axis, and no row is
  * what is left of the step. */
-START_TEST(traffic_that_meets_is_a_row) {
+TSIM_TEST_LOOP(traffic_that_meets_is_a_row, 0, 4) {
     static const struct {
         const char *golden, *row;
     } STEPS[] = {{"zero1-data", "tensor beside other traffic"},
@@ -133,11 +132,10 @@ START_TEST(traffic_that_meets_is_a_row) {
     struct tsim_explained_operators operators = rows_of(&explanation);
     ck_assert_double_gt(find(&operators, STEPS[_i].row, NULL)->share_frac, 1e-5);
 }
-END_TEST
 
 /* The row is no remainder: it is what the step timed of the collectives, less what each pass has of them where it is
  * played alone. On one node, where no other traffic is, the two agree to the tick, and there is no such row. */
-START_TEST(traffic_that_meets_nothing_has_no_row) {
+TSIM_TEST_LOOP(traffic_that_meets_nothing_has_no_row, 0, 3) {
     static const struct { int64_t tensor, context; } PLANS[] = {{8, 1}, {4, 2}, {1, 8}};
     e.scenario.cluster.nodes = 1;
     /* Ranks of a context group also reduce their gradients, after the passes. */
@@ -151,10 +149,9 @@ START_TEST(traffic_that_meets_nothing_has_no_row) {
         ck_assert_msg(!strstr(operators.rows[i].name, "beside other traffic"), "%s: %g s", operators.rows[i].name,
                       operators.rows[i].time_s);
 }
-END_TEST
 
 /* A host that needs 1 ms for each operator: the accelerator waits most of the time. */
-START_TEST(a_slow_host_is_a_row) {
+TSIM_TEST(a_slow_host_is_a_row) {
     e.software.host_time_per_op_s = 1e-3;
     use_plan(2, 2, 1);
     struct tsim_explanation explanation = explained();
@@ -162,10 +159,9 @@ START_TEST(a_slow_host_is_a_row) {
     struct tsim_explained_operators operators = rows_of(&explanation);
     ck_assert_double_gt(find(&operators, "waiting for the host", NULL)->share_frac, 0.5);
 }
-END_TEST
 
 /* On an accelerator of half the speed each kernel counts twice, and nothing waits for a host that needs no time. */
-START_TEST(kernels_of_a_slow_accelerator) {
+TSIM_TEST(kernels_of_a_slow_accelerator) {
     static const struct tsim_degraded SLOW = {.link = TSIM_DEGRADED_ACCELERATOR, .index = 0, .rate_frac = 0.5};
     e.scenario.cluster.degraded = &SLOW;
     e.scenario.cluster.n_degraded = 1;
@@ -178,12 +174,11 @@ START_TEST(kernels_of_a_slow_accelerator) {
     for (int32_t i = 0; i < operators.n; i++)
         ck_assert(!operators.rows[i].bound || strcmp(operators.rows[i].bound, "host") != 0);
 }
-END_TEST
 
 /* One accelerator's "ffn up": 1024 tokens x 1024 by 1024 x 4096 in bf16. FLOPs 2 x 1024 x 1024 x 4096 = 8.59e9; bytes
  * 2 (1024 x 1024 + 1024 x 4096 + 1024 x 4096) = 18.9 MB; ridge 1e15 / 1e12. It runs in each of the 8 layers for each of
  * 64 / 8 micro-batches. */
-START_TEST(a_product_has_its_roofline) {
+TSIM_TEST(a_product_has_its_roofline) {
     struct tsim_explanation explanation = explained();
     struct tsim_explained_operators operators = rows_of(&explanation);
     const struct tsim_explained_operator *row = find(&operators, "ffn up", "forward");
@@ -199,7 +194,6 @@ START_TEST(a_product_has_its_roofline) {
     ck_assert_double_le(row->achieved_flops_per_s, 1e15);
     ck_assert_double_le(row->achieved_bytes_per_s, 1e12 * (1 + 1e-9));
 }
-END_TEST
 
 static const char *screen_of(const struct tsim_explanation *explanation, int width, bool is_colored) {
     struct tsim_style style = {.width = width, .is_colored = is_colored};
@@ -256,7 +250,7 @@ static double sum_of_column(const char *csv, const char *table, const char *colu
 }
 
 /* The path's links are the step; the shares of operators too. */
-START_TEST(the_tables_add_up_to_the_step) {
+TSIM_TEST(the_tables_add_up_to_the_step) {
     static const enum tsim_schedule SCHEDULES[] = {TSIM_SCHEDULE_SEQUENTIAL, TSIM_SCHEDULE_GPIPE, TSIM_SCHEDULE_1F1B,
                                                    TSIM_SCHEDULE_ZB_H1, TSIM_SCHEDULE_ZB_H2};
     for (size_t i = 0; i < sizeof SCHEDULES / sizeof SCHEDULES[0]; i++) {
@@ -273,10 +267,9 @@ START_TEST(the_tables_add_up_to_the_step) {
         ck_assert_double_gt(operators_s, 0.5 * step_s);
     }
 }
-END_TEST
 
 /* The exposed time is what the step's terms say, and no more than what is needed. */
-START_TEST(overlaps_are_the_exposed_terms) {
+TSIM_TEST(overlaps_are_the_exposed_terms) {
     e.scenario.cluster.nodes = 2;
     use_plan(2, 2, 2);
     struct tsim_explanation explanation = explained();
@@ -286,11 +279,10 @@ START_TEST(overlaps_are_the_exposed_terms) {
     ck_assert_double_ge(sum_of_column(csv, "overlaps", "needs_s"),
                         result->step.terms.communication_exposed_s - explanation.account.interference_s);
 }
-END_TEST
 
 /* Gradients are reduced once; ZeRO-1 gathers the parameters, ZeRO-3 in each pass of each of its layers, and the rest of
  * the model once; a message goes to the next stage and comes back for each of the micro-batches. */
-START_TEST(bytes_that_are_sent) {
+TSIM_TEST(bytes_that_are_sent) {
     e.scenario.cluster.nodes = 2;
     e.scenario.training.global_batch_size = 16;
     for (int zero = 0; zero <= 3; zero += zero ? 2 : 1) {
@@ -311,7 +303,6 @@ START_TEST(bytes_that_are_sent) {
                                     passes * tsim_message_bytes(sc, 0, 1) / 2, 1e-6);
     }
 }
-END_TEST
 
 /* Takes a scenario of the repository: sensitivities change what it was read from. */
 static struct tsim_explanation explained_file(const char *file, const struct tsim_override *settings, size_t n,
@@ -329,7 +320,7 @@ static struct tsim_explanation explained_file(const char *file, const struct tsi
 }
 
 /* Tables, adapters, stages that work shifted against each other, fully sharded training, a batch that is waited for. */
-START_TEST(published_steps_add_up) {
+TSIM_TEST_LOOP(published_steps_add_up, 0, 6) {
     static const char *const FILES[] = {"published/dle-dlrm-a100-80gb-8-fp16", "published/automodel-lora-8b-h100-1",
                                         "published/maxtext-llama3-70b-v6e-32", "published/moe-deepseek-v3-h800-2048",
                                         "published/mpt-3b-a100-8-744",         "input/gpt2-tokenize"};
@@ -340,10 +331,9 @@ START_TEST(published_steps_add_up) {
     ck_assert_double_eq_tol(sum_of_column(csv, "critical_path", "time_s"), step_s, 1e-9 * step_s);
     ck_assert_double_eq_tol(sum_of_column(csv, "operators", "step_s"), step_s, 1e-7 * step_s);
 }
-END_TEST
 
 /* A slower capacity never makes the step faster, and what the machine lacks has no row. */
-START_TEST(sensitivities_have_the_right_sign) {
+TSIM_TEST(sensitivities_have_the_right_sign) {
     static const char *const SMALL = "scenarios/textbook/small-on-8.yaml";
     static const struct tsim_override TWO_NODES[] = {{"cluster.nodes", "2"},
                                                      {"cluster.fabric", "ib-hdr"},
@@ -377,9 +367,8 @@ START_TEST(sensitivities_have_the_right_sign) {
     csv_of(&explanation);
     ck_assert_double_gt(number_after(text, "\nsensitivities,matrix_peak,"), 0);
 }
-END_TEST
 
-START_TEST(json_parses_and_has_the_tables) {
+TSIM_TEST(json_parses_and_has_the_tables) {
     use_plan(2, 2, 1);
     struct tsim_explanation explanation = explained();
     FILE *out = fmemopen(text, sizeof text, "w");
@@ -395,9 +384,8 @@ START_TEST(json_parses_and_has_the_tables) {
     ck_assert_contains(text, "\"ridge_flops_per_byte\": 1000");
     ck_assert_lacks(text, "changes_that_fit");
 }
-END_TEST
 
-START_TEST(csv_lines_begin_with_their_table) {
+TSIM_TEST(csv_lines_begin_with_their_table) {
     use_plan(2, 2, 1);
     struct tsim_explanation explanation = explained();
     const char *csv = csv_of(&explanation);
@@ -410,7 +398,6 @@ START_TEST(csv_lines_begin_with_their_table) {
     ck_assert_contains(csv, "\ncritical_path_operators,");
     ck_assert_contains(csv, "\noverlaps,\"pipeline, messages\",");
 }
-END_TEST
 
 static int widest_line(const char *screen) {
     int widest = 0;
@@ -423,7 +410,7 @@ static int widest_line(const char *screen) {
     return widest;
 }
 
-START_TEST(the_screen_fits_its_width) {
+TSIM_TEST(the_screen_fits_its_width) {
     use_plan(2, 4, 1);
     struct tsim_explanation explanation = explained();
     for (int width = 60; width <= 100; width += 10)
@@ -433,11 +420,10 @@ START_TEST(the_screen_fits_its_width) {
     ck_assert_contains(screen_of(&explanation, 80, true), "\033[1m");
     ck_assert_lacks(screen_of(&explanation, 80, false), " \n");
 }
-END_TEST
 
 /* Two stages, two micro-batches, 1f1b, a forward pass of 8 s, a backward one of 16 s: the last ends at 3 (8 + 16) = 72
  * s, and 72 columns are left of 81. */
-START_TEST(the_schedule_is_drawn) {
+TSIM_TEST(the_schedule_is_drawn) {
     struct tsim_slice first[] = {{.begin_s = 0, .end_s = 8, .item.kind = TSIM_PASS_FORWARD},
                                  {.begin_s = 8, .end_s = 16, .item.kind = TSIM_PASS_FORWARD},
                                  {.begin_s = 32, .end_s = 48, .item.kind = TSIM_PASS_BACKWARD},
@@ -460,10 +446,9 @@ START_TEST(the_schedule_is_drawn) {
                            "A column is 1.00 s; the passes take 72.0 s. Data-parallel traffic and the\n"
                            "optimizer are not drawn.\n");
 }
-END_TEST
 
 /* A layer keeps by tensor what memory.h says in one; over the layers and passes in flight it is the stage's. */
-START_TEST(activations_add_up) {
+TSIM_TEST(activations_add_up) {
     static const enum tsim_recompute RECOMPUTE[] = {TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_SELECTIVE, TSIM_RECOMPUTE_FULL};
     for (int i = 0; i < 12; i++) {
         e.scenario.training.recompute = RECOMPUTE[i % 3];
@@ -481,10 +466,9 @@ START_TEST(activations_add_up) {
                                 result->step.memory.activations_bytes, 1);
     }
 }
-END_TEST
 
 /* 64 stages do not fit side by side: the first, the fullest and the last do. */
-START_TEST(many_stages_are_abridged) {
+TSIM_TEST(many_stages_are_abridged) {
     e.model.layers = 64;
     e.scenario.cluster.nodes = 8;
     e.scenario.training.global_batch_size = 128;
@@ -500,9 +484,8 @@ START_TEST(many_stages_are_abridged) {
     csv_of(&explanation);
     ck_assert_contains(text, "\nmemory,40,");
 }
-END_TEST
 
-START_TEST(a_misfit_says_why) {
+TSIM_TEST(a_misfit_says_why) {
     use_plan(1, 1, 1);
     e.accelerator.memory_bytes = 3e9;
     struct tsim_explanation explanation = explained();
@@ -512,32 +495,5 @@ START_TEST(a_misfit_says_why) {
     ck_assert_contains(screen, " GB too much; the most of it is optimizer state,");
     ck_assert_lacks(screen, "operators of");
 }
-END_TEST
 
-static Suite *explain_suite(void) {
-    Suite *suite = suite_create("explain");
-    TCase *tests = tcase_create("explain");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, shares_add_up_to_the_step);
-    tcase_add_loop_test(tests, traffic_that_meets_is_a_row, 0, 4);
-    tcase_add_loop_test(tests, traffic_that_meets_nothing_has_no_row, 0, 3);
-    tcase_add_test(tests, a_slow_host_is_a_row);
-    tcase_add_test(tests, kernels_of_a_slow_accelerator);
-    tcase_add_test(tests, a_product_has_its_roofline);
-    tcase_add_test(tests, the_tables_add_up_to_the_step);
-    tcase_add_loop_test(tests, published_steps_add_up, 0, 6);
-    tcase_add_test(tests, overlaps_are_the_exposed_terms);
-    tcase_add_test(tests, bytes_that_are_sent);
-    tcase_add_test(tests, sensitivities_have_the_right_sign);
-    tcase_add_test(tests, json_parses_and_has_the_tables);
-    tcase_add_test(tests, csv_lines_begin_with_their_table);
-    tcase_add_test(tests, the_screen_fits_its_width);
-    tcase_add_test(tests, the_schedule_is_drawn);
-    tcase_add_test(tests, activations_add_up);
-    tcase_add_test(tests, many_stages_are_abridged);
-    tcase_add_test(tests, a_misfit_says_why);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(explain_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

@@ -107,7 +107,7 @@ static void expect_all_terms(void) {
     tsim_json_release(summary);
 }
 
-START_TEST(roots_are_the_summary_and_nodes_follow) {
+TSIM_TEST(roots_are_the_summary_and_nodes_follow) {
     static const struct {
         int64_t nodes, tensor, pipeline, context;
         enum tsim_recompute recompute;
@@ -138,9 +138,8 @@ START_TEST(roots_are_the_summary_and_nodes_follow) {
         expect_all_terms();
     }
 }
-END_TEST
 
-START_TEST(a_host_and_flash_have_their_place) {
+TSIM_TEST(a_host_and_flash_have_their_place) {
     e.software.host_time_per_op_s = 1e-3;
     e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
@@ -150,11 +149,10 @@ START_TEST(a_host_and_flash_have_their_place) {
     const struct tsim_term *compute = tsim_term_of(&prediction, "step.compute_s");
     ck_assert_str_eq(compute->parts[compute->n_parts - 1].term->name, "waiting for the host");
 }
-END_TEST
 
 /* The example's 8 layers of 12 h^2 + 13 h less biases: h = 1024, no biases: attention 4 h^2, feed-forward 8 h^2, norms
  * 4 h; table 32768 h, head the same, last norm 2 h. Unsharded bf16 weights are 2 bytes of each. */
-START_TEST(weights_by_hand) {
+TSIM_TEST(weights_by_hand) {
     double h = 1024, parameters = 8 * (12 * h * h + 4 * h) + 2 * 32768 * h + 2 * h;
     explain();
     const struct tsim_term *weights = tsim_term_of(&prediction, "weights");
@@ -163,9 +161,8 @@ START_TEST(weights_by_hand) {
     ck_assert_double_eq(weights->parts[0].term->value, parameters);
     ck_assert_double_eq(weights->parts[1].term->value, 2);
 }
-END_TEST
 
-START_TEST(names_groups_and_words) {
+TSIM_TEST(names_groups_and_words) {
     explain();
     ck_assert_ptr_null(tsim_term_of(&prediction, "nonsense"));
     ck_assert_ptr_null(tsim_term_of(&prediction, ""));
@@ -173,18 +170,16 @@ START_TEST(names_groups_and_words) {
     ck_assert_str_eq(tsim_term_of(&prediction, "memory")->name, "memory.peak_bytes");
     ck_assert_str_eq(tsim_term_of(&prediction, "mfu")->name, "throughput.mfu");
 }
-END_TEST
 
-START_TEST(a_figure_without_a_formula_says_what_it_is) {
+TSIM_TEST(a_figure_without_a_formula_says_what_it_is) {
     explain();
     const struct tsim_term *fits = tsim_term_of(&prediction, "fits");
     ck_assert_int_eq(fits->rule, TSIM_TERM_GIVEN);
     ck_assert_double_eq(fits->value, 1);
     ck_assert_str_eq(fits->source, tsim_outcome_spec(TSIM_OUTCOME_FITS)->meaning);
 }
-END_TEST
 
-START_TEST(what_the_run_lacks_is_null) {
+TSIM_TEST(what_the_run_lacks_is_null) {
     e.scenario.training.length_kind = TSIM_LENGTH_NONE;
     explain();
     ck_assert_ptr_null(tsim_term_of(&prediction, "campaign.days"));
@@ -201,7 +196,6 @@ START_TEST(what_the_run_lacks_is_null) {
     ck_assert_ptr_null(tsim_term_of(&prediction, "step.time_s"));
     expect_term_rules(tsim_term_of(&prediction, "memory.peak_bytes"));
 }
-END_TEST
 
 #define ck_assert_contains(haystack, needle)                                                                           \
     ck_assert_msg(strstr((haystack), (needle)) != NULL, "'%s' is not in:\n%.3000s", (needle), (haystack))
@@ -214,7 +208,7 @@ static const char *printed(const char *name, int width) {
     return text;
 }
 
-START_TEST(text_is_indented_and_sources_are_below) {
+TSIM_TEST(text_is_indented_and_sources_are_below) {
     use_plan(1, 2, 2, 1);
     explain();
     const char *screen = printed("throughput.tokens_per_s", 80);
@@ -227,9 +221,8 @@ START_TEST(text_is_indented_and_sources_are_below) {
         ck_assert_msg(strcspn(line, "\n") <= 80, "%.100s", line);
     ck_assert_contains(text, "sustained memory rate (above)\n");
 }
-END_TEST
 
-START_TEST(json_and_csv_hold_the_tree) {
+TSIM_TEST(json_and_csv_hold_the_tree) {
     explain();
     const struct tsim_term *term = tsim_term_of(&prediction, "memory");
     FILE *out = fmemopen(text, sizeof text, "w");
@@ -247,10 +240,9 @@ START_TEST(json_and_csv_hold_the_tree) {
                      text);
     ck_assert_contains(text, "\nterm,1,memory.weights_bytes,");
 }
-END_TEST
 
 /* Checkpoints that are copied, in two tiers; units that age; spares that are found. */
-START_TEST(ways_to_keep_a_run_have_trees) {
+TSIM_TEST(ways_to_keep_a_run_have_trees) {
     const struct tsim_reliability_spec PLAIN = {.has = true,
                                                 .node_mtbf_s = 1e5,
                                                 .shape = 1,
@@ -270,10 +262,9 @@ START_TEST(ways_to_keep_a_run_have_trees) {
         expect_all_terms();
     }
 }
-END_TEST
 
 /* Pauses without failures, and with them; a batch that grows; prices by the hour; a contract; no interest. */
-START_TEST(what_a_run_may_have_has_trees) {
+TSIM_TEST(what_a_run_may_have_has_trees) {
     static const double VALUES[] = {1e-8, 5e-8, 3e-8};
     const struct tsim_training_spec plain = e.scenario.training;
     for (int way = 0; way < 5; way++) {
@@ -313,11 +304,10 @@ START_TEST(what_a_run_may_have_has_trees) {
         ck_assert(prediction.result.early.has == (way == 1 || way == 2));
     }
 }
-END_TEST
 
 /* Scenarios are drawn by chance: with slow accelerators, with operators as events, and with a host that is waited
  * for. */
-START_TEST(ways_to_play_a_step_have_trees) {
+TSIM_TEST(ways_to_play_a_step_have_trees) {
     for (int way = 0; way < 4; way++) {
         e.scenario.simulation.steps = 5;
         e.scenario.variability.compute_cv = way == 0 ? 0.05 : 0;
@@ -329,25 +319,5 @@ START_TEST(ways_to_play_a_step_have_trees) {
         expect_all_terms();
     }
 }
-END_TEST
 
-static Suite *explain_term_suite(void) {
-    Suite *suite = suite_create("explain_term");
-    TCase *tests = tcase_create("explain_term");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, roots_are_the_summary_and_nodes_follow);
-    tcase_add_test(tests, ways_to_play_a_step_have_trees);
-    tcase_add_test(tests, ways_to_keep_a_run_have_trees);
-    tcase_add_test(tests, what_a_run_may_have_has_trees);
-    tcase_add_test(tests, a_host_and_flash_have_their_place);
-    tcase_add_test(tests, weights_by_hand);
-    tcase_add_test(tests, names_groups_and_words);
-    tcase_add_test(tests, a_figure_without_a_formula_says_what_it_is);
-    tcase_add_test(tests, what_the_run_lacks_is_null);
-    tcase_add_test(tests, text_is_indented_and_sources_are_below);
-    tcase_add_test(tests, json_and_csv_hold_the_tree);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(explain_term_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

@@ -58,7 +58,7 @@ static void expect_whole(const struct tsim_path *path, double from_s, double ste
     ck_assert_double_eq_tol(at_s - from_s, step_s, 1e-12);
 }
 
-START_TEST(the_chain_is_the_step) {
+TSIM_TEST(the_chain_is_the_step) {
     static const struct {
         int64_t stages, chunks, microbatches;
         enum tsim_schedule schedule;
@@ -78,14 +78,13 @@ START_TEST(the_chain_is_the_step) {
         ck_assert_int_eq(path.links[path.n - 1].kind, TSIM_PATH_OPTIMIZER);
     }
 }
-END_TEST
 
 /* Two stages, two micro-batches, 1f1b; F and B are the times of a pass on each stage (equal layers, but the head is
  * slower than the embedding), messages m:
  *   stage 0: F0 F1 . . B0 . B1      stage 1: . F0 B0 F1 B1 Stage 1 never waits after its first pass: F0(0) m F0 B0 F1
  *                                   B1(1) m B1(0); then all meet for the norm, and stage 1, which has more parameters,
  *                                   is the last to update them. */
-START_TEST(two_by_two_by_hand) {
+TSIM_TEST(two_by_two_by_hand) {
     struct tsim_path path;
     use_pipeline(2, 1, TSIM_SCHEDULE_1F1B, 2);
     double step_s = play(0);
@@ -111,10 +110,9 @@ START_TEST(two_by_two_by_hand) {
     ck_assert_double_eq_tol(path.passes[(0 * 1 + 0) * TSIM_N_PASS_KINDS + TSIM_PASS_FORWARD], 1, 1e-12);
     ck_assert_double_eq_tol(path.passes[(1 * 1 + 0) * TSIM_N_PASS_KINDS + TSIM_PASS_BACKWARD], 2, 1e-12);
 }
-END_TEST
 
 /* Stages that work shifted against each other: the step is the longest stage's own, from its first message on. */
-START_TEST(a_shifted_step_begins_where_its_longest_stage_does) {
+TSIM_TEST(a_shifted_step_begins_where_its_longest_stage_does) {
     struct tsim_path path;
     e.scenario.parallelism.overlap.pipeline = true;
     use_pipeline(4, 1, TSIM_SCHEDULE_ZB_H2, 12);
@@ -126,7 +124,6 @@ START_TEST(a_shifted_step_begins_where_its_longest_stage_does) {
     ck_assert_int_eq(path.links[0].kind, TSIM_PATH_PASSES);
     ck_assert_int_eq(path.links[0].stage, stage);
 }
-END_TEST
 
 static double time_of(const struct tsim_path *path, enum tsim_path_kind kind) {
     double time_s = 0;
@@ -137,7 +134,7 @@ static double time_of(const struct tsim_path *path, enum tsim_path_kind kind) {
 
 /* Two replicas, without overlap: a gradient is reduced between the last pass and the optimizer. One that is half as
  * fast is waited for by the other, in its passes and in its optimizer, and waits for nobody itself. */
-START_TEST(replicas_are_waited_for) {
+TSIM_TEST(replicas_are_waited_for) {
     struct tsim_degraded slow = {.link = TSIM_DEGRADED_ACCELERATOR, .node = 0, .index = 1, .rate_frac = 0.5};
     e.scenario.cluster.degraded = &slow;
     e.scenario.cluster.n_degraded = 1;
@@ -161,18 +158,5 @@ START_TEST(replicas_are_waited_for) {
     ck_assert_double_eq_tol(time_of(&paths[0], TSIM_PATH_REPLICAS), slow_s - fast_s + later_s, 1e-9);
     ck_assert_double_eq(time_of(&paths[1], TSIM_PATH_REPLICAS), 0);
 }
-END_TEST
 
-static Suite *explain_timeline_suite(void) {
-    Suite *suite = suite_create("explain_timeline");
-    TCase *tests = tcase_create("explain_timeline");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, the_chain_is_the_step);
-    tcase_add_test(tests, two_by_two_by_hand);
-    tcase_add_test(tests, a_shifted_step_begins_where_its_longest_stage_does);
-    tcase_add_test(tests, replicas_are_waited_for);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(explain_timeline_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

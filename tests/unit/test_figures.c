@@ -35,15 +35,14 @@ static const char *screen(int width) {
     return text;
 }
 
-START_TEST(people_get_units_and_no_trailing_blanks) {
+TSIM_TEST(people_get_units_and_no_trailing_blanks) {
     ck_assert_str_eq(screen(80), "name                              size  for people\n"
                                  "weights, \"bf16\"                2.50 GB  yes\n"
                                  "a name of rather many letters\n");
 }
-END_TEST
 
 /* 50 columns are needed; of 40 the first column gives way, below 10 columns of it the last. */
-START_TEST(texts_give_way) {
+TSIM_TEST(texts_give_way) {
     ck_assert_str_eq(screen(40), "name                    size  for people\n"
                                  "weights, \"bf16\"      2.50 GB  yes\n"
                                  "a name of rather ..\n");
@@ -51,9 +50,8 @@ START_TEST(texts_give_way) {
                                  "weights,..  2.50 GB  yes\n"
                                  "a name o..\n");
 }
-END_TEST
 
-START_TEST(csv_is_si_and_quoted) {
+TSIM_TEST(csv_is_si_and_quoted) {
     FILE *out = fmemopen(text, sizeof text, "w");
     tsim_figures_print_csv(&figures, out);
     fclose(out);
@@ -61,9 +59,8 @@ START_TEST(csv_is_si_and_quoted) {
                            "things,\"weights, \"\"bf16\"\"\",2500000000,0.1\n"
                            "things,a name of rather many letters,,1\n");
 }
-END_TEST
 
-START_TEST(json_leaves_out_what_is_not) {
+TSIM_TEST(json_leaves_out_what_is_not) {
     struct tsim_json *root = tsim_json_new_object();
     FILE *out = fmemopen(text, sizeof text, "w");
     tsim_figures_json(&figures, root);
@@ -77,9 +74,8 @@ START_TEST(json_leaves_out_what_is_not) {
                            "  ]\n"
                            "}\n");
 }
-END_TEST
 
-START_TEST(each_figure_has_its_text) {
+TSIM_TEST(each_figure_has_its_text) {
     static const struct {
         enum tsim_figure figure;
         double number;
@@ -100,19 +96,5 @@ START_TEST(each_figure_has_its_text) {
     for (size_t i = 0; i < sizeof FIGURES / sizeof FIGURES[0]; i++)
         ck_assert_str_eq(tsim_figure_text(FIGURES[i].figure, FIGURES[i].number, text, sizeof text), FIGURES[i].text);
 }
-END_TEST
 
-static Suite *figures_suite(void) {
-    Suite *suite = suite_create("figures");
-    TCase *tests = tcase_create("figures");
-    tcase_add_checked_fixture(tests, set_up_figures, tear_down);
-    tcase_add_test(tests, people_get_units_and_no_trailing_blanks);
-    tcase_add_test(tests, texts_give_way);
-    tcase_add_test(tests, csv_is_si_and_quoted);
-    tcase_add_test(tests, json_leaves_out_what_is_not);
-    tcase_add_test(tests, each_figure_has_its_text);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(figures_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_figures, tear_down)

@@ -27,7 +27,7 @@ static bool holds(const char *text) {
     return tsim_filter_holds(filter, &point);
 }
 
-START_TEST(comparisons) {
+TSIM_TEST(comparisons) {
     static const char *const TRUE[] = {
         "mfu > 0.3",         "mfu >= 0.4", "mfu<=0.4",    "mfu < hfu", "mfu == 0.4",          "mfu = 0.4",
         "mfu != 0.3",        "0.3 < mfu",  "memory.fits", "true",      "memory.fits == true", "throughput.mfu > 30 %",
@@ -38,18 +38,16 @@ START_TEST(comparisons) {
     for (size_t i = 0; i < sizeof FALSE / sizeof FALSE[0]; i++)
         ck_assert_msg(!holds(FALSE[i]), "%s", FALSE[i]);
 }
-END_TEST
 
-START_TEST(numbers_take_the_unit_of_their_figure) {
+TSIM_TEST(numbers_take_the_unit_of_their_figure) {
     ck_assert(holds("step.time_s < 2.1 s and step.time_s > 1900 ms"));
     ck_assert(holds("step_time_s == 2"));
     ck_assert(holds("memory.peak_bytes < 80 GB and not memory.peak_bytes < 65 GiB"));
     ck_assert(!holds("(70.5 GB < memory.peak_bytes)"));
 }
-END_TEST
 
 /* The word `and` binds before `or`, and `not` before both. */
-START_TEST(operators_bind) {
+TSIM_TEST(operators_bind) {
     ck_assert(holds("true or false and false"));
     ck_assert(!holds("(true or false) and false"));
     ck_assert(!holds("not true or false"));
@@ -57,9 +55,8 @@ START_TEST(operators_bind) {
     ck_assert(holds("not not true"));
     ck_assert(holds("not mfu > 0.5 and memory.fits"));
 }
-END_TEST
 
-START_TEST(words) {
+TSIM_TEST(words) {
     ck_assert(holds("status == ok"));
     ck_assert(holds("bottleneck = memory and bottleneck.kind != compute"));
     ck_assert(!holds("ok != status"));
@@ -67,10 +64,9 @@ START_TEST(words) {
     ck_assert(!holds("bottleneck == memory"));
     ck_assert(!holds("bottleneck != memory"));
 }
-END_TEST
 
 /* Days are of a campaign, which this point does not have. */
-START_TEST(a_figure_that_is_not_there_compares_false) {
+TSIM_TEST(a_figure_that_is_not_there_compares_false) {
     ck_assert(!holds("days < 60"));
     ck_assert(!holds("days >= 60"));
     ck_assert(!holds("days != 60"));
@@ -78,9 +74,8 @@ START_TEST(a_figure_that_is_not_there_compares_false) {
     ck_assert(holds("not days < 60"));
     ck_assert(tsim_filter_holds(NULL, &point));
 }
-END_TEST
 
-START_TEST(mistakes_have_a_column) {
+TSIM_TEST(mistakes_have_a_column) {
     static const struct {
         const char *text, *says, *hint;
         int column;
@@ -115,9 +110,8 @@ START_TEST(mistakes_have_a_column) {
         set_up_point();
     }
 }
-END_TEST
 
-START_TEST(nesting_has_an_end) {
+TSIM_TEST(nesting_has_an_end) {
     const struct tsim_filter *filter = NULL;
     char text[3000];
     memset(text, '(', sizeof text - 1);
@@ -125,21 +119,5 @@ START_TEST(nesting_has_an_end) {
     ck_assert_int_eq(tsim_filter_parse(&arena, "--where", text, &filter, &diags), TSIM_ERR_SYNTAX);
     ck_assert_str_eq(diags.items[0].message, "nested too deep");
 }
-END_TEST
 
-static Suite *filter_suite(void) {
-    Suite *suite = suite_create("filter");
-    TCase *tests = tcase_create("filter");
-    tcase_add_checked_fixture(tests, set_up_point, tear_down);
-    tcase_add_test(tests, comparisons);
-    tcase_add_test(tests, numbers_take_the_unit_of_their_figure);
-    tcase_add_test(tests, operators_bind);
-    tcase_add_test(tests, words);
-    tcase_add_test(tests, a_figure_that_is_not_there_compares_false);
-    tcase_add_test(tests, mistakes_have_a_column);
-    tcase_add_test(tests, nesting_has_an_end);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(filter_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_point, tear_down)

@@ -25,7 +25,7 @@ static const struct tsim_fit_change *find(const struct tsim_result *result, cons
 }
 
 /* Sharding the optimizer's state over eight replicas is enough, and so is a smaller micro-batch. */
-START_TEST(single_changes) {
+TSIM_TEST(single_changes) {
     struct tsim_result whole, result;
     run(NULL, 0, &whole);
     ck_assert(whole.step.fits && whole.step.n_fit_changes == 0);
@@ -37,11 +37,10 @@ START_TEST(single_changes) {
     for (int32_t i = 0; i < result.step.n_fit_changes; i++)
         ck_assert_double_le(result.step.fit_changes[i].peak_bytes, result.step.memory.capacity_bytes);
 }
-END_TEST
 
 /* A stage of ZeRO that frees gradients does not go with updates layer by layer, and these not with several
  * micro-batches: neither is offered. */
-START_TEST(nothing_that_is_refused) {
+TSIM_TEST(nothing_that_is_refused) {
     static const struct tsim_override SETTINGS[] = {{"training.per_layer_updates", "true"},
                                                     {"training.micro_batch_size", "8"},
                                                     {"cluster.node.accelerator.memory", "34 GB"}};
@@ -55,10 +54,9 @@ START_TEST(nothing_that_is_refused) {
         ck_assert_ptr_null(strstr(result.step.fit_changes[i].setting, "micro_batch_size"));
     }
 }
-END_TEST
 
 /* Nothing alone is enough for a third of the memory: then several together are offered. */
-START_TEST(several_at_once) {
+TSIM_TEST(several_at_once) {
     static const struct tsim_override SETTINGS[] = {{"cluster.node.accelerator.memory", "16 GB"}};
     struct tsim_result result;
     run(SETTINGS, 1, &result);
@@ -67,10 +65,9 @@ START_TEST(several_at_once) {
     for (int32_t i = 0; i < result.step.n_fit_changes; i++)
         ck_assert_ptr_nonnull(strstr(result.step.fit_changes[i].setting, " --set "));
 }
-END_TEST
 
 /* There is nothing that proposals could be laid on. */
-START_TEST(not_of_a_program) {
+TSIM_TEST(not_of_a_program) {
     struct tsim_result result;
     run(NULL, 0, &result);
     struct tsim_scenario made = *result.scenario;
@@ -79,18 +76,5 @@ START_TEST(not_of_a_program) {
     tsim_fit_changes_find(&arena, &made, &result.step);
     ck_assert_int_eq(result.step.n_fit_changes, 0);
 }
-END_TEST
 
-static Suite *fit_changes_suite(void) {
-    Suite *suite = suite_create("fit_changes");
-    TCase *tests = tcase_create("fit_changes");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, single_changes);
-    tcase_add_test(tests, nothing_that_is_refused);
-    tcase_add_test(tests, several_at_once);
-    tcase_add_test(tests, not_of_a_program);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(fit_changes_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

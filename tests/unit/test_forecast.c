@@ -52,7 +52,7 @@ static const struct tsim_percentiles *days(void) {
 }
 
 /* Half of a lognormal on each side: nine in ten of all are between the ends of the step's interval. */
-START_TEST(own_error) {
+TSIM_TEST(own_error) {
     plain_run();
     r.prediction.uncertainty.step_time_low_s *= exp(-OUTSIDE * 0.05);
     r.prediction.uncertainty.step_time_high_s *= exp(OUTSIDE * 0.1);
@@ -64,10 +64,9 @@ START_TEST(own_error) {
     ck_assert_double_eq_tol(r.prediction.uncertainty.energy_kwh.p10, 2e4 * d->p10, 1e-3);
     ck_assert_int_eq(r.prediction.uncertainty.n_because, 3);
 }
-END_TEST
 
 /* A run of rounds is as uncertain as a round, however well a step is known. */
-START_TEST(error_of_rounds) {
+TSIM_TEST(error_of_rounds) {
     plain_run();
     struct tsim_uncertainty *u = &r.prediction.uncertainty;
     r.prediction.result.post_training.time_s = 40;
@@ -79,10 +78,9 @@ START_TEST(error_of_rounds) {
     ck_assert_ptr_nonnull(strstr(u->because[0], "8 measured rounds"));
     r.prediction.result.post_training.time_s = 0;
 }
-END_TEST
 
 /* Nothing is faster than its products at the peak: if these take 99 days, the interval's 92 are not believed. */
-START_TEST(no_case_beats_the_peak) {
+TSIM_TEST(no_case_beats_the_peak) {
     plain_run();
     struct tsim_scenario *sc = &r.example.scenario;
     sc->training.length_kind = TSIM_LENGTH_TOKENS;
@@ -93,10 +91,9 @@ START_TEST(no_case_beats_the_peak) {
     ck_assert_double_eq_tol(days()->p50, 100, 1e-9);
     sc->training.length_kind = TSIM_LENGTH_NONE;
 }
-END_TEST
 
 /* 10 days of failures are 5 to 20 if their rate is known within a factor of two, and 10 if it is known exactly. */
-START_TEST(rates) {
+TSIM_TEST(rates) {
     static const double TIMES_S[] = {110 * DAY, 110 * DAY};
     plain_run();
     with_failures(TIMES_S, 1);
@@ -109,20 +106,18 @@ START_TEST(rates) {
     ck_assert_double_eq_tol(d->p50, 110, 1e-9);
     ck_assert_double_eq_tol(d->p90, 120, 0.9);
 }
-END_TEST
 
 /* Half of the lost time are checkpoints, which come however often it fails. */
-START_TEST(checkpoints_are_no_failures) {
+TSIM_TEST(checkpoints_are_no_failures) {
     static const double TIMES_S[] = {110 * DAY, 110 * DAY};
     plain_run();
     with_failures(TIMES_S, 2);
     r.prediction.result.campaign.lost_accelerator_h[TSIM_CAMPAIGN_LOSS_CHECKPOINT] = 1000;
     ck_assert_double_eq_tol(days()->p10, 107.5, 0.3);
 }
-END_TEST
 
 /* One of two replications took 104 days and one 116. */
-START_TEST(luck) {
+TSIM_TEST(luck) {
     static const double TIMES_S[] = {104 * DAY, 116 * DAY};
     plain_run();
     with_failures(TIMES_S, 1);
@@ -130,10 +125,9 @@ START_TEST(luck) {
     ck_assert_double_eq_tol(d->p10, 104, 1e-9);
     ck_assert_double_eq_tol(d->p90, 116, 1e-9);
 }
-END_TEST
 
 /* The run drew no slow accelerator, as three in ten draws; with one a step is half as long again. */
-START_TEST(slow_accelerators) {
+TSIM_TEST(slow_accelerators) {
     plain_run();
     double step_s = r.prediction.result.step.terms.time_s;
     r.prediction.result.step.variation = (struct tsim_variation){
@@ -145,11 +139,10 @@ START_TEST(slow_accelerators) {
     ck_assert_double_eq_tol(d->p50, 150, 1e-9);
     ck_assert_double_eq_tol(d->p90, 150, 1e-9);
 }
-END_TEST
 
 /* A known run at prices within a factor of two in eight of ten cases costs half to twice as much; at a given rent what
  * it costs is known. */
-START_TEST(prices) {
+TSIM_TEST(prices) {
     plain_run();
     r.example.scenario.cost.price_spread = 2;
     tsim_forecast(&arena, &r.prediction);
@@ -162,11 +155,10 @@ START_TEST(prices) {
     tsim_forecast(&arena, &r.prediction);
     ck_assert_double_eq_tol(usd->p10, usd->p90, 1e-3);
 }
-END_TEST
 
 /* A run to a loss is as long as the middle case of the tokens takes, and as uncertain as they are. If no tokens
  * suffice, it is given up at ten times its length. */
-START_TEST(tokens_to_a_loss) {
+TSIM_TEST(tokens_to_a_loss) {
     plain_run();
     struct tsim_scenario *sc = &r.example.scenario;
     double parameters = tsim_model_active_parameters(sc->model);
@@ -186,10 +178,9 @@ START_TEST(tokens_to_a_loss) {
     ck_assert_double_eq_tol(days()->p90, 1000, 1e-6);
     ck_assert_double_gt(r.prediction.uncertainty.missed_frac, 0.9);
 }
-END_TEST
 
 /* Everything together is wider than each thing alone; without an interval of the step nothing is said. */
-START_TEST(together) {
+TSIM_TEST(together) {
     static const double TIMES_S[] = {104 * DAY, 116 * DAY};
     plain_run();
     with_failures(TIMES_S, 2);
@@ -205,7 +196,6 @@ START_TEST(together) {
     tsim_forecast(&arena, &r.prediction);
     ck_assert(!r.prediction.uncertainty.has_run);
 }
-END_TEST
 
 static void set_up(void) {
     tsim_arena_init(&arena);
@@ -215,22 +205,4 @@ static void tear_down(void) {
     tsim_arena_release(&arena);
 }
 
-static Suite *forecast_suite(void) {
-    Suite *suite = suite_create("forecast");
-    TCase *tests = tcase_create("days");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, own_error);
-    tcase_add_test(tests, error_of_rounds);
-    tcase_add_test(tests, no_case_beats_the_peak);
-    tcase_add_test(tests, rates);
-    tcase_add_test(tests, checkpoints_are_no_failures);
-    tcase_add_test(tests, luck);
-    tcase_add_test(tests, slow_accelerators);
-    tcase_add_test(tests, prices);
-    tcase_add_test(tests, tokens_to_a_loss);
-    tcase_add_test(tests, together);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(forecast_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -18,29 +18,18 @@ static const char *hash_of(const char *a, const char *b) {
 
 /* FNV-1a with 128 bits, of the bytes and a NUL after each text; by integers of any size (h ^ byte) (2^88 + 0x13b)
  * modulo 2^128 in another program. That of nothing is the offset basis. */
-START_TEST(known_values) {
+TSIM_TEST(known_values) {
     ck_assert_str_eq(hash_of(NULL, NULL), "6c62272e07bb014262b821756295c58d");
     ck_assert_str_eq(hash_of("a", NULL), "0880954519ab1be95aa0733055b70e0c");
     ck_assert_str_eq(hash_of("ab", "c"), "3275330bec83d94f708144878a7ef76d");
 }
-END_TEST
 
-START_TEST(texts_do_not_run_together) {
+TSIM_TEST(texts_do_not_run_together) {
     char first[TSIM_HASH_TEXT_SIZE];
     strcpy(first, hash_of("ab", "c"));
     ck_assert_str_ne(first, hash_of("a", "bc"));
     strcpy(first, hash_of("", NULL));
     ck_assert_str_ne(first, hash_of("", ""));
 }
-END_TEST
 
-static Suite *hash_suite(void) {
-    Suite *suite = suite_create("hash");
-    TCase *tests = tcase_create("hash");
-    tcase_add_test(tests, known_values);
-    tcase_add_test(tests, texts_do_not_run_together);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(hash_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -107,7 +107,7 @@ static const struct tsim_model *read_back(const char *yaml) {
     return model;
 }
 
-START_TEST(parameters_are_exact) {
+TSIM_TEST_LOOP(parameters_are_exact, 0, N_EXAMPLES) {
     const struct example *example = &EXAMPLES[_i];
     const struct tsim_value *root;
     const struct tsim_model *model = NULL;
@@ -117,10 +117,9 @@ START_TEST(parameters_are_exact) {
     ck_assert_double_eq(tsim_model_parameters(model), example->parameters);
     ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), example->parameters);
 }
-END_TEST
 
 /* Blocks side by side with a norm each, a quarter of each head rotated; in a row there is a norm each anyway. */
-START_TEST(a_gpt_neox) {
+TSIM_TEST_LOOP(a_gpt_neox, 0, 3) {
     static const struct {
         const char *keys;
         bool is_parallel;
@@ -137,20 +136,18 @@ START_TEST(a_gpt_neox) {
     ck_assert_double_eq(again->rotary_frac > 0 ? again->rotary_frac : 1, CASES[_i].rotary_frac);
     ck_assert_double_eq(tsim_model_parameters(again), CASES[_i].parameters);
 }
-END_TEST
 
-START_TEST(a_share_is_no_share) {
+TSIM_TEST_LOOP(a_share_is_no_share, 0, 5) {
     static const char *const KEYS[] = {"\"rotary_pct\": 0", "\"rotary_pct\": 1.5", "\"rotary_pct\": \"0.25\"",
                                        "\"rotary_pct\": 0.25x", "\"rotary_pct\": [0.25]"};
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
     ck_assert_int_eq(import_with(GPT_NEOX, KEYS[_i], &model, &yaml), TSIM_ERR_RANGE);
 }
-END_TEST
 
 /* Llama-2-7b has with biases of attention alone 32 layers of 4 x 4096 more; of the feed-forward block alone, 2 x 11008
  * + 4096; of both, their sum. */
-START_TEST(biases_of_a_llama) {
+TSIM_TEST_LOOP(biases_of_a_llama, 0, 3) {
     static const struct {
         const char *keys;
         double more;
@@ -163,10 +160,9 @@ START_TEST(biases_of_a_llama) {
     ck_assert_double_eq(tsim_model_parameters(model), 6738415616 + CASES[_i].more);
     ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), 6738415616 + CASES[_i].more);
 }
-END_TEST
 
 /* The model has 21,843 classes of ImageNet-21k: ViT-Base with a classifier of 769 values each. */
-START_TEST(many_labels) {
+TSIM_TEST(many_labels) {
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
     enum { N = 21843 };
@@ -192,9 +188,8 @@ START_TEST(many_labels) {
     ck_assert_str_eq(tsim_value_find_path(root, "id2label.21842")->text, "x");
     ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_LIMIT);
 }
-END_TEST
 
-START_TEST(every_missing_key_is_named) {
+TSIM_TEST(every_missing_key_is_named) {
     static const char text[] = "{\"model_type\": \"qwen2\",\n \"hidden_size\": 3584, \"vocab_size\": null,\n"
                                " \"num_hidden_layers\": \"many\"}";
     static const char *const FIELDS[] = {"num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size",
@@ -209,11 +204,10 @@ START_TEST(every_missing_key_is_named) {
     ck_assert_int_eq(diags.items[0].at.line, 3);
     ck_assert_int_eq(diags.items[0].at.column, 23);
 }
-END_TEST
 
 /* A model_type that tsim knows and has not is refused with the name of its part, a network of diffusers by what it
  * is. */
-START_TEST(parts_are_named) {
+TSIM_TEST(parts_are_named) {
     static const char *const CASES[][2] = {{"\"model_type\": \"gemma3n\"", "embeddings of every layer"},
                                            {"\"model_type\": \"zamba2\"", "that layers share"},
                                            {"\"model_type\": \"hymba\"", "side by side"},
@@ -226,9 +220,8 @@ START_TEST(parts_are_named) {
         ck_assert_msg(strstr(diags.items[i].message, CASES[i][1]), "%s", diags.items[i].message);
     }
 }
-END_TEST
 
-START_TEST(unknown_architectures_say_what_is_missing) {
+TSIM_TEST(unknown_architectures_say_what_is_missing) {
     static const char text[] = "{\"model_type\": \"own\", \"hidden_size\": 768, \"vocab_size\": 50280}";
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
@@ -236,10 +229,9 @@ START_TEST(unknown_architectures_say_what_is_missing) {
     ck_assert_ptr_nonnull(strstr(diags.items[0].message, "num_attention_heads"));
     ck_assert_ptr_null(strstr(diags.items[0].message, "vocab_size"));
 }
-END_TEST
 
 /* Each of these is in a model that could not be said in a model file, or is no model at all. */
-START_TEST(what_cannot_be_said_is_refused) {
+TSIM_TEST_LOOP(what_cannot_be_said_is_refused, -1, 7) {
     static const char *const KEYS[] = {
         "\"num_attention_heads\": 7", "\"num_key_value_heads\": 3", "\"head_dim\": 0",
         "\"num_experts_per_tok\": 9", "\"decoder_sparse_step\": 0", "\"mlp_only_layers\": [1]",
@@ -258,7 +250,6 @@ START_TEST(what_cannot_be_said_is_refused) {
     ck_assert_int_eq(import(text, strlen(text), &model, &yaml) == TSIM_OK, _i < 0);
     ck_assert_int_eq(diags.n_errors > 0, _i >= 0);
 }
-END_TEST
 
 /* A file gives a model or at least one error; never both, never neither. */
 static void read_damaged(const void *context, const char *text, size_t size) {
@@ -284,7 +275,7 @@ static const struct {
     {"width_of_something", "3", "does not know"},
 };
 
-START_TEST(keys_that_change_the_model) {
+TSIM_TEST_ROWS(keys_that_change_the_model, OTHERS) {
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
     const char *more = tsim_arena_printf(&arena, "\n\"%s\": %s", OTHERS[_i].key, OTHERS[_i].value);
@@ -303,7 +294,6 @@ START_TEST(keys_that_change_the_model) {
     more = tsim_arena_printf(&arena, "\"%s\": null", OTHERS[_i].key);
     ck_assert_int_eq(import_with(LLAMA_2_7B, more, &model, &yaml), TSIM_OK);
 }
-END_TEST
 
 /* Imports a configuration of three labels for a class of transformers, and reads the result back. */
 static const struct tsim_model *import_class(const char *base, const char *class) {
@@ -318,7 +308,7 @@ static const struct tsim_model *import_class(const char *base, const char *class
 
 /* A head of 32,000 rows becomes one of a row for each label in a classifier, with a bias each in a tagger, and none in a bare
  * model. */
-START_TEST(heads_by_class) {
+TSIM_TEST(heads_by_class) {
     static const struct {
         const char *classes;
         double rows, biases;
@@ -335,12 +325,11 @@ START_TEST(heads_by_class) {
         ck_assert_int_eq(again->head_rows.each, CASES[i].met);
     }
 }
-END_TEST
 
 /* Encoders that judge texts or tokens have a row and a bias for each label and a product of h x h or none before, in place of
  * the vocabulary's head. Counts: BERT-base without head and pooler 108,891,648, 590,592 of the pooler (google-research/bert);
  * DistilBERT 66,362,880 and a product of h x h (transformers); XLM-R base 277,453,056 and a row. */
-START_TEST(encoders_that_judge) {
+TSIM_TEST(encoders_that_judge) {
     static const struct {
         const char *keys, *class;
         double parameters;
@@ -371,11 +360,10 @@ START_TEST(encoders_that_judge) {
         ck_assert_int_le(again->head_rows.each, 3);
     }
 }
-END_TEST
 
 /* A window counts if it is shorter than the longest sequence and some layers have it: a word for each layer, or as
  * the keys of a family say. A Qwen's first max_window_layers have none. The code of a Llama has no windows. */
-START_TEST(windows) {
+TSIM_TEST(windows) {
     static const struct {
         const char *type, *keys;
         int64_t window;
@@ -419,7 +407,6 @@ START_TEST(windows) {
         ck_assert_uint_eq(diags.n_items, 0);
     }
 }
-END_TEST
 
 /* The catalogue's model of each family, of which it has the windows, sinks, experts and the count of parameters. */
 static const struct {
@@ -492,7 +479,7 @@ static const struct {
 };
 enum { N_FAMILIES = sizeof FAMILIES / sizeof FAMILIES[0] };
 
-START_TEST(families_are_the_catalogues) {
+TSIM_TEST_LOOP(families_are_the_catalogues, 0, N_FAMILIES) {
     const struct tsim_model *model = NULL, *known = NULL;
     const char *yaml = NULL;
     ck_assert_int_eq(tsim_catalogue_load_model(&arena, FAMILIES[_i].id, &known, &diags), TSIM_OK);
@@ -509,7 +496,6 @@ START_TEST(families_are_the_catalogues) {
     for (int64_t l = 0; l < known->layers; l++)
         ck_assert_int_eq(tsim_model_layer(again, l), tsim_model_layer(known, l));
 }
-END_TEST
 
 #define ATTENTION_5 "\"attention\", \"attention\", \"attention\", \"attention\", \"attention\""
 #define ATTENTION_10 ATTENTION_5 ", " ATTENTION_5
@@ -773,7 +759,7 @@ static const struct {
 };
 enum { N_COUNTED = sizeof COUNTED / sizeof COUNTED[0] };
 
-START_TEST(counts_of_families) {
+TSIM_TEST_LOOP(counts_of_families, 0, N_COUNTED) {
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
     ck_assert_int_eq(import_with(COUNTED[_i].keys, "\"use_cache\": true", &model, &yaml), TSIM_OK);
@@ -781,10 +767,9 @@ START_TEST(counts_of_families) {
                   tsim_model_parameters(model), COUNTED[_i].parameters);
     ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), COUNTED[_i].parameters);
 }
-END_TEST
 
 /* An unknown model_type is read as a Llama only with --approximate, and only if it has a Llama's sizes. */
-START_TEST(fallback) {
+TSIM_TEST(fallback) {
     static const struct {
         const char *keys;
         bool approximates, is_taken;
@@ -809,11 +794,10 @@ START_TEST(fallback) {
             ck_assert(read_back(yaml)->approximate && read_back(yaml)->gated_mlp);
     }
 }
-END_TEST
 
 /* --approximate takes layers that tsim does not have as attention to all tokens, leaves out parts of attention, and
  * says it in the file; experts and towers are refused as ever. */
-START_TEST(approximately) {
+TSIM_TEST(approximately) {
     static const struct {
         const char *keys;
         bool is_taken;
@@ -840,9 +824,8 @@ START_TEST(approximately) {
         ck_assert_double_eq(tsim_model_parameters(model), 6738415616);
     }
 }
-END_TEST
 
-START_TEST(text_of_a_model_of_images) {
+TSIM_TEST(text_of_a_model_of_images) {
     const char *text =
         "{\"model_type\": \"of_images\", \"vision_config\": {\"depth\": 27}, \"mm_tokens_per_image\": 256, "
         "\"text_config\": {\"model_type\": \"gemma3_text\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
@@ -858,42 +841,13 @@ START_TEST(text_of_a_model_of_images) {
     ck_assert_int_eq(tsim_hf_config_import(&arena, root, &input, &model, &yaml, &diags), TSIM_OK);
     ck_assert_int_eq(model->layers, 2);
 }
-END_TEST
 
-START_TEST(damaged_files_are_models_or_errors) {
+TSIM_TEST_LOOP(damaged_files_are_models_or_errors, 0, N_EXAMPLES) {
     const struct damage damage = {
         .junk = "\"{}[]:,9-n\xff&*#", .changes = 2, .apart = getenv("TSIM_CASES") ? 1 : 12, .seed = (uint64_t)_i};
     size_t size;
     const char *text = damage_file(file_of(&EXAMPLES[_i]), &size);
     damage_everywhere(&damage, text, size, read_damaged, EXAMPLES[_i].file);
 }
-END_TEST
 
-static Suite *hf_config_suite(void) {
-    Suite *suite = suite_create("hf_config");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_loop_test(tests, parameters_are_exact, 0, N_EXAMPLES);
-    tcase_add_loop_test(tests, biases_of_a_llama, 0, 3);
-    tcase_add_loop_test(tests, a_gpt_neox, 0, 3);
-    tcase_add_loop_test(tests, a_share_is_no_share, 0, 5);
-    tcase_add_test(tests, many_labels);
-    tcase_add_test(tests, every_missing_key_is_named);
-    tcase_add_test(tests, parts_are_named);
-    tcase_add_test(tests, unknown_architectures_say_what_is_missing);
-    tcase_add_loop_test(tests, what_cannot_be_said_is_refused, -1, 7);
-    tcase_add_loop_test(tests, keys_that_change_the_model, 0, (int)(sizeof OTHERS / sizeof OTHERS[0]));
-    tcase_add_test(tests, windows);
-    tcase_add_test(tests, heads_by_class);
-    tcase_add_test(tests, encoders_that_judge);
-    tcase_add_loop_test(tests, families_are_the_catalogues, 0, N_FAMILIES);
-    tcase_add_loop_test(tests, counts_of_families, 0, N_COUNTED);
-    tcase_add_test(tests, fallback);
-    tcase_add_test(tests, approximately);
-    tcase_add_test(tests, text_of_a_model_of_images);
-    tcase_add_loop_test(tests, damaged_files_are_models_or_errors, 0, N_EXAMPLES);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(hf_config_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

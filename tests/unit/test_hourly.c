@@ -43,7 +43,7 @@ static struct tsim_hourly read_lines(const char *text) {
 static const double KWH = 3.6e6;
 
 /* The last cell of a line counts, whatever stands between cells, around them and between lines. */
-START_TEST(lines_of_exports) {
+TSIM_TEST(lines_of_exports) {
     static const char *const TEXTS[] = {
         "0.36 USD/kWh\n0.72 USD/kWh\n",
         "hour,USD/kWh\n0,0.36\n1,0.72\n",
@@ -59,15 +59,13 @@ START_TEST(lines_of_exports) {
         ck_assert_double_eq_tol(profile.values[1], 0.72 / KWH, 1e-20);
     }
 }
-END_TEST
 
-START_TEST(lists) {
+TSIM_TEST(lists) {
     struct tsim_hourly profile = read_value("[0.36 USD/kWh, 0 USD/kWh, 720 USD/MWh]");
     ck_assert_uint_eq(profile.n_hours, 3);
     ck_assert_double_eq(profile.values[1], 0);
     ck_assert_double_eq_tol(profile.values[2], 0.72 / KWH, 1e-20);
 }
-END_TEST
 
 static const struct {
     const char *yaml, *lines; /* a value, or the lines of a file */
@@ -88,7 +86,7 @@ static const struct {
     {"[-1 USD/kWh]", NULL, NULL, 1, 10},
 };
 
-START_TEST(mistakes_have_a_place) {
+TSIM_TEST_ROWS(mistakes_have_a_place, MISTAKES) {
     struct tsim_hourly profile = MISTAKES[_i].lines ? read_lines(MISTAKES[_i].lines) : read_value(MISTAKES[_i].yaml);
     ck_assert_uint_eq(profile.n_hours, 0);
     ck_assert_uint_eq(diags.n_errors, 1);
@@ -97,10 +95,9 @@ START_TEST(mistakes_have_a_place) {
     ck_assert_int_eq(diags.items[0].at.line, MISTAKES[_i].line);
     ck_assert_int_eq(diags.items[0].at.column, MISTAKES[_i].column);
 }
-END_TEST
 
 /* A leap year of hours, and not one more; not more bytes than a file of them can sensibly have. */
-START_TEST(limits) {
+TSIM_TEST(limits) {
     char *text = tsim_arena_alloc(&arena, 2000000);
     for (int i = 0; i < TSIM_PROFILE_MOST_HOURS; i++)
         strcat(text + 14 * (size_t)i, "0.100 USD/kWh\n");
@@ -120,18 +117,5 @@ START_TEST(limits) {
     ck_assert_uint_eq(read_value(list).n_hours, 0);
     assert_says(diags.items[2].message, "8785 hours");
 }
-END_TEST
 
-static Suite *hourly_suite(void) {
-    Suite *suite = suite_create("hourly");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up_folder, tear_down_folder);
-    tcase_add_test(tests, lines_of_exports);
-    tcase_add_test(tests, lists);
-    tcase_add_loop_test(tests, mistakes_have_a_place, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
-    tcase_add_test(tests, limits);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(hourly_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_folder, tear_down_folder)

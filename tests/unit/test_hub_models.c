@@ -39,7 +39,7 @@ static double stated(const struct tsim_value *row) {
     return n;
 }
 
-START_TEST(parameters) {
+TSIM_TEST(parameters) {
     const struct tsim_value *root = hub();
     size_t n_stated = 0;
     for (size_t i = 0; i < root->n_items; i++) {
@@ -59,7 +59,6 @@ START_TEST(parameters) {
     }
     ck_assert_uint_ge(n_stated, 40);
 }
-END_TEST
 
 /* The name of a recipe, and a key with its value that is the model's. */
 static const struct {
@@ -83,7 +82,7 @@ static const char *const OTHER_MODELS[] = {"llava-v1.6-mistral-7b",       "Qwen/
                                            "DeepSeek-R1-Distill-Qwen-3B", "Qwen/Qwen3-8B-Embedding",
                                            "bigscience/bloom-2b5",        "frank/llama3-8b-11b-merge"};
 
-START_TEST(other_models) {
+TSIM_TEST_ROWS(other_models, OTHER_MODELS) {
     const char *text =
         tsim_arena_printf(&arena, "base_model: %s\nmicro_batch_size: 1\nsequence_len: 1024\n", OTHER_MODELS[_i]);
     const struct tsim_import_input input = {.file = "job.yaml", .text = text, .size = strlen(text)};
@@ -92,9 +91,8 @@ START_TEST(other_models) {
     ck_assert_msg(strstr(diags.items[0].message, "no model of the") != NULL, "%s", diags.items[0].message);
     ck_assert_int_eq(diags.items[0].at.line, 1);
 }
-END_TEST
 
-START_TEST(names) {
+TSIM_TEST_ROWS(names, NAMES) {
     const char *text = tsim_arena_printf(
         &arena, "base_model: %s\nmicro_batch_size: 1\nsequence_len: 1024\nsample_packing: true\n", NAMES[_i].name);
     const struct tsim_import_input input = {.file = "job.yaml", .text = text, .size = strlen(text)};
@@ -102,17 +100,5 @@ START_TEST(names) {
     ck_assert_int_eq(tsim_import_format_find("axolotl")->read(&arena, &input, &result, &diags), TSIM_OK);
     ck_assert_msg(strstr(result.yaml, NAMES[_i].says) != NULL, "%s: %s", NAMES[_i].name, result.yaml);
 }
-END_TEST
 
-static Suite *hub_suite(void) {
-    Suite *suite = suite_create("hub_models");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, parameters);
-    tcase_add_loop_test(tests, names, 0, (int)(sizeof NAMES / sizeof NAMES[0]));
-    tcase_add_loop_test(tests, other_models, 0, (int)(sizeof OTHER_MODELS / sizeof OTHER_MODELS[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(hub_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

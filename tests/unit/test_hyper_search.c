@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* Li et al. 2018 (JMLR 18, section 2.3) have the table of n_i and r_i for R = 81 and eta = 3. */
-START_TEST(hyperband_is_as_published) {
+TSIM_TEST(hyperband_is_as_published) {
     static const struct {
         double trials, resource;
     } TABLE[] = {{81, 1}, {27, 3}, {9, 9},  {3, 27}, {1, 81}, {34, 3}, {11, 9}, {3, 27},
@@ -19,7 +19,6 @@ START_TEST(hyperband_is_as_published) {
         ck_assert_double_eq_tol(81 * rungs[i].to_frac, TABLE[i].resource, 1e-9);
     }
 }
-END_TEST
 
 static struct tsim_result search(const char *text) {
     return train(
@@ -33,7 +32,7 @@ static struct tsim_result search(const char *text) {
 
 /* 16 trials for an eighth of the run, 8 for the next eighth, 4 for the next quarter, 2 for the other half: the last cut
  * but one would need a sixteenth, which is less than a tenth. On three clusters these come in 6, 3, 2 and 1 turns. */
-START_TEST(rungs_add_up) {
+TSIM_TEST(rungs_add_up) {
     struct tsim_result r = search("method: halving, trials: 16, at_once: 3, eta: 2, least: 10 %");
     const struct tsim_campaign *run = &r.campaign;
     ck_assert(r.search.has);
@@ -46,10 +45,9 @@ START_TEST(rungs_add_up) {
     SAME(r.search.energy_kwh, 5 * run->energy_kwh);
     SAME(r.search.co2_kg, 5 * run->co2_kg);
 }
-END_TEST
 
 /* With as many clusters as trials, a search takes as long as one run; more clusters change nothing but the rent. */
-START_TEST(enough_clusters_take_one_run) {
+TSIM_TEST(enough_clusters_take_one_run) {
     struct tsim_result enough = search("method: halving, trials: 9, at_once: 9"),
                        more = search("method: halving, trials: 9, at_once: 18"),
                        one = search("method: halving, trials: 9");
@@ -60,9 +58,8 @@ START_TEST(enough_clusters_take_one_run) {
     SAME(one.search.rent_usd, one.campaign.rent_usd * one.search.runs);
     ck_assert(!search("method: none").search.has);
 }
-END_TEST
 
-START_TEST(mistakes_are_named) {
+TSIM_TEST(mistakes_are_named) {
     static const struct {
         const char *search, *length, *message;
     } MISTAKES[] = {{"method: halving", ", steps: 10", "are not a search"},
@@ -83,18 +80,5 @@ START_TEST(mistakes_are_named) {
         ck_assert_msg(is_named, "%s", MISTAKES[i].message);
     }
 }
-END_TEST
 
-static Suite *hyper_search_suite(void) {
-    Suite *suite = suite_create("hyper-search");
-    TCase *tcase = tcase_create("hyper-search");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, hyperband_is_as_published);
-    tcase_add_test(tcase, rungs_add_up);
-    tcase_add_test(tcase, enough_clusters_take_one_run);
-    tcase_add_test(tcase, mistakes_are_named);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(hyper_search_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -36,7 +36,7 @@ static const struct tsim_scenario *imported(const char *format, const char *text
     "  add_qkv_bias .................... True\n  world_size ...................... 16\n" OTHERS more                   \
     "-------------------- end of arguments ---------------------\n"
 
-START_TEST(arguments_as_they_are_printed) {
+TSIM_TEST(arguments_as_they_are_printed) {
     const struct tsim_scenario *sc = imported(
         "megatron", LIST("  virtual_pipeline_model_parallel_size ............ None\n"
                          "  recompute_modules ............... ['core_attn', 'mlp']\n"
@@ -55,10 +55,9 @@ START_TEST(arguments_as_they_are_printed) {
     ck_assert_int_eq(sc->software->attention_kernel, TSIM_ATTENTION_FLASH2);
     ck_assert_uint_eq(diags.n_items, 0); /* no warning of what is a default */
 }
-END_TEST
 
 /* A switch that is on is told; a name of next year is a warning, for the list has the defaults of all. */
-START_TEST(what_a_list_tells) {
+TSIM_TEST(what_a_list_tells) {
     struct tsim_import_result result = {0};
     imported("megatron", LIST("  next_years_option ............... 7\n  and_another .....................\n"));
     ck_assert_uint_eq(diags.n_items, 1);
@@ -73,14 +72,13 @@ START_TEST(what_a_list_tells) {
     for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)
         ck_assert_int_ne(import_text("megatron", REFUSED[i], &result), TSIM_OK);
 }
-END_TEST
 
 #define STEP(n, batch, ms)                                                                                             \
     "[default0]: iteration " #n "/ 100 | consumed samples: 1 | elapsed time per iteration (ms): " #ms                  \
     " | learning rate: 1E-4 | global batch size: " #batch " | lm loss: 1\n"
 
 /* Steps of the last batch, without the first of them; the median of an even number lies between two. */
-START_TEST(times_become_measured) {
+TSIM_TEST(times_become_measured) {
     const struct tsim_scenario *sc = imported(
         "megatron", LIST("") STEP(1, 32, 9000) STEP(2, 32, 100.5) STEP(3, 64, 8000) STEP(4, 64, 210) STEP(5, 64, 190)
                         STEP(6, 64, 250) STEP(7, 64, 200) "[Rank 3] (after 2 iterations) memory (MB) | "
@@ -91,9 +89,8 @@ START_TEST(times_become_measured) {
     sc = imported("megatron", LIST(""));
     ck_assert(!sc->measured.has[TSIM_METRIC_STEP_TIME]);
 }
-END_TEST
 
-START_TEST(series_of_numbers) {
+TSIM_TEST(series_of_numbers) {
     static const char TEXT[] = "x: 9\nx: 1,000 y: 1\nno\nx: 3\r\nx: a\nx: -4\nx: 2\nx: 1e1";
     struct tsim_log_series series;
     ck_assert(tsim_log_series(TEXT, strlen(TEXT), "x: ", NULL, &series));
@@ -105,10 +102,9 @@ START_TEST(series_of_numbers) {
     ck_assert_double_eq(tsim_log_largest("  world_size ....... 12\n", 23, "  world_size "), 12);
     ck_assert_double_eq(tsim_log_mesh("a 2-D device mesh with ['dp', 'tp'], [16, 4]\n", 45), 64);
 }
-END_TEST
 
 /* The JSON of a log is read line by line behind whatever launchers write, with places of the log. */
-START_TEST(configurations_as_json) {
+TSIM_TEST(configurations_as_json) {
     const struct tsim_scenario *sc = imported(
         "torchtitan", "[rank0]:[titan] - INFO - Running with args: {\n[rank0]:  \"model\": {\"name\": \"llama3\", "
                       "\"flavor\": \"8B\"},\n[rank0]:  \"training\": {\"local_batch_size\": 2, \"seq_len\": "
@@ -132,7 +128,6 @@ START_TEST(configurations_as_json) {
     ck_assert_int_eq(diags.items[diags.n_items - 1].at.line, 3);
     ck_assert_int_ne(import_text("torchtitan", "Running with args: {\"a\": \n", &result), TSIM_OK);
 }
-END_TEST
 
 /* Megatron-Bridge's: objects stand for data types and attention's backend, the data's length counts. */
 #define BRIDGE(model, more)                                                                                            \
@@ -146,7 +141,7 @@ END_TEST
     "train: {global_batch_size: 64, micro_batch_size: 2}\noptimizer: {main_params_dtype: {_target_: "                  \
     "torch.float32}}\n" more "----------------------------------\nno: [yaml\n"
 
-START_TEST(configurations_of_bridge) {
+TSIM_TEST(configurations_of_bridge) {
     const struct tsim_scenario *sc = imported(
         "nemo", BRIDGE("  tensor_model_parallel_size: 2\n  vocab_size: 1000\n  should_pad_vocab: false\n", ""));
     ck_assert_int_eq(sc->training.sequence_length, 1024);
@@ -168,20 +163,5 @@ START_TEST(configurations_of_bridge) {
     for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)
         ck_assert_msg(import_text("megatron", REFUSED[i], &result) != TSIM_OK, "%d", (int)i);
 }
-END_TEST
 
-static Suite *logs_suite(void) {
-    Suite *suite = suite_create("import_logs");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, arguments_as_they_are_printed);
-    tcase_add_test(tests, what_a_list_tells);
-    tcase_add_test(tests, times_become_measured);
-    tcase_add_test(tests, series_of_numbers);
-    tcase_add_test(tests, configurations_as_json);
-    tcase_add_test(tests, configurations_of_bridge);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(logs_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -7,7 +7,7 @@
 #define JOB "base_config: base.yml\nmodel_name: llama3.1-70b\nhardware: gpu\n"
 
 /* Axes within and between nodes multiply; the batch is that of a device. Llama 3.1 70B on 256: two replicas of 128 shards. */
-START_TEST(axes_of_a_mesh) {
+TSIM_TEST(axes_of_a_mesh) {
     const struct tsim_scenario *sc =
         imported("maxtext",
                  JOB "dcn_data_parallelism: 2\ndcn_fsdp_parallelism: 16\nici_fsdp_parallelism: 8\n"
@@ -30,10 +30,9 @@ START_TEST(axes_of_a_mesh) {
     ck_assert_int_eq(sc->training.micro_batch_size, 2); /* a quarter on each of eight */
     ck_assert_int_eq(sc->training.global_batch_size, 3 * 2 * 8);
 }
-END_TEST
 
 /* The sizes of a model of MaxText's are the catalogue's of that model: layers of gemma2 count double. */
-START_TEST(sizes_of_models) {
+TSIM_TEST(sizes_of_models) {
     static const struct {
         const char *text;
         double parameters; /* 0: refused */
@@ -65,9 +64,8 @@ START_TEST(sizes_of_models) {
         else
             check_refused("maxtext", CASES[i].text, "decoder_block");
 }
-END_TEST
 
-START_TEST(commands_of_maxtext) {
+TSIM_TEST(commands_of_maxtext) {
     static const char SCRIPT[] =
         "export COMMAND=\"python3 -m MaxText.train MaxText/configs/base.yml run_name=$1 steps=20 \\\n"
         "  model_name=llama3-8b per_device_batch_size=4 ici_fsdp_parallelism=%s max_target_length=4096\"\n"
@@ -82,9 +80,8 @@ START_TEST(commands_of_maxtext) {
     check_refused("maxtext", "python3 MaxText/train.py MaxText/configs/base.yml steps=3 scale=3\n", "scale");
     check_refused("maxtext", "python3 MaxText/train.py configs/mine.yml steps=3 per_device_batch_size=1\n", "config");
 }
-END_TEST
 
-START_TEST(what_maxtext_does_that_is_refused) {
+TSIM_TEST(what_maxtext_does_that_is_refused) {
     static const char *const CASES[][2] = {{"quantization: int8\n", "quantization"},
                                            {"base_num_decoder_layers: 4\n", "base_num_decoder_layers"},
                                            {"use_dpo: true\n", "use_dpo"},
@@ -99,10 +96,9 @@ START_TEST(what_maxtext_does_that_is_refused) {
         check_refused("maxtext", tsim_arena_printf(&arena, JOB "%s", CASES[i][0]), CASES[i][1]);
     check_refused("maxtext", "base_config: inference.yml\nmodel_name: llama3-8b\n", "base_config");
 }
-END_TEST
 
 /* A log has every setting, the devices and the time of each step; the first is of the warm-up. */
-START_TEST(a_log) {
+TSIM_TEST(a_log) {
     const struct tsim_scenario *sc =
         imported("maxtext",
                  "I0101 pyconfig.py:1] Config param base_emb_dim: 4096\nConfig param model_name: llama3-8b\nConfig "
@@ -118,14 +114,13 @@ START_TEST(a_log) {
     ck_assert_int_eq(sc->model->layers, 32);
     ck_assert_double_eq(sc->measured.value[TSIM_METRIC_STEP_TIME], 2.5);
 }
-END_TEST
 
 #define PRIMUS(framework, model, more)                                                                                 \
     "work_group: ${TEAM:amd}\nmodules:\n  pre_trainer:\n    framework: " framework "\n    config: pre_trainer.yaml\n"  \
     "    model: " model "\n    overrides:\n      stderr_sink_level: DEBUG\n" more
 
 /* Each framework's settings, with values of the environment as their defaults. */
-START_TEST(primus) {
+TSIM_TEST(primus) {
     const struct tsim_scenario *sc = imported(
         "primus",
         PRIMUS("megatron", "${PRIMUS_MODEL:llama3.1_8B}.yaml",
@@ -167,29 +162,12 @@ START_TEST(primus) {
     ck_assert_int_eq(sc->training.global_batch_size, 56);
     ck_assert_int_eq(sc->model->layers, 80);
 }
-END_TEST
 
-START_TEST(what_primus_does_that_is_refused) {
+TSIM_TEST(what_primus_does_that_is_refused) {
     check_refused("primus", PRIMUS("megatron", "llama3_8B.yaml", "      kv_channels: 64\n"), "kv_channels");
     check_refused("primus", PRIMUS("megatron", "of_our_own.yaml", ""), "model");
     check_refused("primus", PRIMUS("diffusion", "flux.yaml", ""), "");
     check_refused("primus", "modules:\n  post_trainer:\n    framework: megatron\n", "");
 }
-END_TEST
 
-static Suite *maxtext_suite(void) {
-    Suite *suite = suite_create("import_maxtext");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, axes_of_a_mesh);
-    tcase_add_test(tests, sizes_of_models);
-    tcase_add_test(tests, commands_of_maxtext);
-    tcase_add_test(tests, what_maxtext_does_that_is_refused);
-    tcase_add_test(tests, a_log);
-    tcase_add_test(tests, primus);
-    tcase_add_test(tests, what_primus_does_that_is_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(maxtext_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -24,7 +24,7 @@ static const struct tsim_scenario *imported(const char *text) {
 #define GPT(more) "name: megatron_gpt\n" TRAINER MODEL more
 
 /* nemo/collections/nlp/modules/common/megatron/transformer.py asks cfg.fp8 first; the two others choose its format. */
-START_TEST(fp8_has_one_switch) {
+TSIM_TEST(fp8_has_one_switch) {
     static const struct {
         const char *text;
         enum tsim_precision precision;
@@ -39,10 +39,9 @@ START_TEST(fp8_has_one_switch) {
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         ck_assert_msg(imported(CASES[i].text)->training.precision == CASES[i].precision, "%s", CASES[i].text);
 }
-END_TEST
 
 /* OmegaConf's references stand for values beside them, above them, from the root, and for NeMo's products. */
-START_TEST(values_that_stand_for_others) {
+TSIM_TEST(values_that_stand_for_others) {
     const struct tsim_scenario *sc = imported(GPT("  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n"
                                                   "  data:\n    seq_length: ${model.encoder_seq_length}\n"
                                                   "  num_query_groups: ${.tensor_model_parallel_size}\n"));
@@ -81,7 +80,6 @@ START_TEST(values_that_stand_for_others) {
     }
     ck_assert_int_ne(import_text(text, &result), TSIM_OK);
 }
-END_TEST
 
 /* A job is told by these: the setting that says it, and a part of the sentence. */
 static const struct {
@@ -109,7 +107,7 @@ static const struct {
     {GPT("  hyper_width: 3\n"), "model.hyper_width", "does not know"},
 };
 
-START_TEST(jobs_that_are_refused) {
+TSIM_TEST_ROWS(jobs_that_are_refused, OTHER_JOBS) {
     struct tsim_import_result result = {0};
     ck_assert_int_ne(import_text(OTHER_JOBS[_i].text, &result), TSIM_OK);
     size_t i = 0;
@@ -119,10 +117,9 @@ START_TEST(jobs_that_are_refused) {
     ck_assert_str_eq(diags.items[i].field, OTHER_JOBS[_i].setting);
     ck_assert_msg(strstr(diags.items[i].message, OTHER_JOBS[_i].why), "%s", diags.items[i].message);
 }
-END_TEST
 
 /* A setting that is off changes nothing; a BERT looks both ways; the batch of a fine-tuning stands at its data. */
-START_TEST(what_is_taken) {
+TSIM_TEST(what_is_taken) {
     ck_assert(imported(GPT("  fsdp: False\n  window_size: null\n  hybrid_override_pattern: null\n"
                            "  fp32_residual_connection: False\n  peft: {peft_scheme: none}\n"))
                   ->model->causal);
@@ -138,7 +135,6 @@ START_TEST(what_is_taken) {
     sc = imported(GPT("  window_size: [16, 0]\n  window_attn_skip_freq: 2\n"));
     ck_assert_int_eq(sc->model->attention_window, 17);
 }
-END_TEST
 
 /* ---- lists of defaults ---- */
 
@@ -174,7 +170,7 @@ static enum tsim_status import_beside(const char *text, const char *recipe, stru
 }
 
 /* The later value counts; a file's own values come at the place of "_self_", otherwise last. */
-START_TEST(lists_of_defaults) {
+TSIM_TEST(lists_of_defaults) {
     struct tsim_import_result result;
     ck_assert_int_eq(import_beside("defaults: [_self_, {training: gpt3/5b}, {cluster: bcm}]\ncluster: {a: b}\n"
                                    "training: {model: {micro_batch_size: 4, num_layers: 6}}\n",
@@ -193,10 +189,9 @@ START_TEST(lists_of_defaults) {
     ck_assert_int_eq(sc->training.global_batch_size, 256);
     ck_assert_int_ne(import_beside("defaults: [{training: loop}]\n", NULL, &result), TSIM_OK); /* ends */
 }
-END_TEST
 
 /* Llama 3 70B of Megatron-Bridge: TP 4, PP 4, VPP 5, CP 2, a batch of 512; what the file says counts. */
-START_TEST(recipes_of_bridge) {
+TSIM_TEST(recipes_of_bridge) {
     struct tsim_import_result result;
     ck_assert_int_eq(
         import_beside("train: {global_batch_size: 64}\nmixed_precision: bf16_with_fp8_current_scaling_mixed\n",
@@ -221,10 +216,9 @@ START_TEST(recipes_of_bridge) {
     ck_assert_int_eq(sc->parallelism.expert, 8);
     ck_assert_int_eq(sc->training.global_batch_size, 32);
 }
-END_TEST
 
 /* A script of NeMo 1 has the settings of the file that it names, and its own beside them. */
-START_TEST(a_script_and_its_configuration) {
+TSIM_TEST(a_script_and_its_configuration) {
     struct tsim_import_result result;
     ck_assert_int_ne(
         import_beside("python3 megatron_gpt_pretraining.py --config-name gpt trainer.devices=8\n", NULL, &result),
@@ -240,10 +234,9 @@ START_TEST(a_script_and_its_configuration) {
     ck_assert_int_eq(sc->training.global_batch_size, 64);
     ck_assert_int_eq(sc->training.micro_batch_size, 4);
 }
-END_TEST
 
 /* Fine-tuning begins otherwise than pretraining, and has its model. */
-START_TEST(tuning_recipes_of_bridge) {
+TSIM_TEST(tuning_recipes_of_bridge) {
     struct tsim_import_result result;
     ck_assert_int_eq(import_beside("train: {train_iters: 50}\n", "llama3_8b_peft_config", &result), TSIM_OK);
     const struct tsim_scenario *sc = load_text(result.yaml);
@@ -265,22 +258,5 @@ START_TEST(tuning_recipes_of_bridge) {
     ck_assert_int_eq(sc->parallelism.expert, 32);
     ck_assert_int_ne(import_beside("train: {train_iters: 50}\n", "llama3_8b_64k_sft", &result), TSIM_OK);
 }
-END_TEST
 
-static Suite *nemo_suite(void) {
-    Suite *suite = suite_create("import_nemo");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, fp8_has_one_switch);
-    tcase_add_test(tests, values_that_stand_for_others);
-    tcase_add_loop_test(tests, jobs_that_are_refused, 0, (int)(sizeof OTHER_JOBS / sizeof OTHER_JOBS[0]));
-    tcase_add_test(tests, what_is_taken);
-    tcase_add_test(tests, lists_of_defaults);
-    tcase_add_test(tests, recipes_of_bridge);
-    tcase_add_test(tests, tuning_recipes_of_bridge);
-    tcase_add_test(tests, a_script_and_its_configuration);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(nemo_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -40,7 +40,7 @@ static const char *recipe_file(int i) {
     return tsim_arena_printf(&arena, "%s/tests/data/import/%s", TSIM_SOURCE_TREE, RECIPES[i].file);
 }
 
-START_TEST(public_recipes) {
+TSIM_TEST_LOOP(public_recipes, 0, N_RECIPES) {
     struct tsim_override nodes = {"cluster.nodes", RECIPES[_i].nodes};
     const struct tsim_import_input options = {.overrides = &nodes, .n_overrides = RECIPES[_i].nodes ? 1 : 0};
     struct tsim_import_result result = {NULL, NULL};
@@ -56,7 +56,6 @@ START_TEST(public_recipes) {
     ck_assert_int_eq(sc->parallelism.data, RECIPES[_i].data);
     ck_assert_int_eq(sc->parallelism.zero, RECIPES[_i].zero);
 }
-END_TEST
 
 #define STAGED                                                                                                         \
     "pretrain_gpt.py --num-layers 16 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --vocab-size "      \
@@ -65,7 +64,7 @@ END_TEST
     "--pipeline-model-parallel-size 4 "
 
 /* A layout gives stages, layers that predict further tokens in the last of them, and moments in 16 bits. */
-START_TEST(stages_of_a_layout) {
+TSIM_TEST(stages_of_a_layout) {
     static const struct {
         const char *arguments;
         int64_t layers, further, stages, last;
@@ -107,7 +106,6 @@ START_TEST(stages_of_a_layout) {
         ck_assert_uint_eq(diags.n_errors, before + 1);
     }
 }
-END_TEST
 
 #define SIZES                                                                                                          \
     "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 256 --max-position-embeddings 256 "         \
@@ -120,7 +118,7 @@ static const struct tsim_scenario *megatron(const char *arguments) {
 }
 
 /* The meaning of the arguments is read from megatron/training/arguments.py. */
-START_TEST(megatron_s_defaults) {
+TSIM_TEST(megatron_s_defaults) {
     const struct tsim_scenario *sc = megatron("");
     ck_assert_int_eq(sc->training.precision, TSIM_FP32);
     ck_assert_int_eq(sc->model->ffn_hidden, 2048);
@@ -133,9 +131,8 @@ START_TEST(megatron_s_defaults) {
     ck_assert_int_eq(megatron("--vocab-size 1000 --tensor-model-parallel-size 4")->model->vocab, 1024);
     ck_assert_int_eq(megatron("--vocab-size 1024 --tokenizer-type NullTokenizer")->model->vocab, 1152);
 }
-END_TEST
 
-START_TEST(megatron_s_arguments) {
+TSIM_TEST(megatron_s_arguments) {
     ck_assert_int_eq(megatron("--fp16")->training.gradient_precision, TSIM_FP16);
     ck_assert_int_eq(megatron("--bf16")->training.gradient_precision, TSIM_FP32);
     ck_assert_int_eq(megatron("--bf16 --grad-reduce-in-bf16")->training.gradient_precision, TSIM_BF16);
@@ -170,10 +167,9 @@ START_TEST(megatron_s_arguments) {
     ck_assert_int_eq(sc->model->experts.active, 4);
     ck_assert_int_eq(sc->parallelism.expert, 8);
 }
-END_TEST
 
 /* Without --moe-grouped-gemm experts are SequentialMLP; the fused permutation came after the dispatcher by width. */
-START_TEST(megatron_s_experts) {
+TSIM_TEST(megatron_s_experts) {
     const struct tsim_software *plain = megatron("--num-experts 8")->software;
     ck_assert_int_eq(plain->expert_products, TSIM_PRODUCTS_SEQUENTIAL);
     ck_assert_int_eq(plain->expert_dispatch, TSIM_DISPATCH_BY_WIDTH);
@@ -185,10 +181,9 @@ START_TEST(megatron_s_experts) {
     const struct tsim_software *deepep = megatron("--num-experts 8 --moe-permute-fusion --moe-enable-deepep")->software;
     ck_assert_int_eq(deepep->expert_dispatch, TSIM_DISPATCH_PER_NODE);
 }
-END_TEST
 
 /* Layers by Megatron-Core or Transformer Engine, or the whole iteration; parts of a layer are not modelled. */
-START_TEST(megatron_s_graphs) {
+TSIM_TEST(megatron_s_graphs) {
     static const struct {
         const char *arguments;
         enum tsim_cuda_graphs graphs;
@@ -204,10 +199,9 @@ START_TEST(megatron_s_graphs) {
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         ck_assert_msg(megatron(CASES[i].arguments)->software->cuda_graphs == CASES[i].graphs, "%s", CASES[i].arguments);
 }
-END_TEST
 
 /* The job is on half of a DGX-2: eight of its sixteen. */
-START_TEST(nodes_larger_than_the_launch) {
+TSIM_TEST(nodes_larger_than_the_launch) {
     struct tsim_import_result result = {NULL, NULL};
     ck_assert_int_eq(import_text("megatron", "#SBATCH --constraint=v100\npretrain_gpt.py --fp16 " SIZES, &result),
                      TSIM_OK);
@@ -215,9 +209,8 @@ START_TEST(nodes_larger_than_the_launch) {
     ck_assert_str_eq(sc->cluster.node->name, "dgx-2");
     ck_assert_int_eq(sc->n_accelerators, 8);
 }
-END_TEST
 
-START_TEST(accelerators_of_a_node_can_be_set) {
+TSIM_TEST(accelerators_of_a_node_can_be_set) {
     struct tsim_override each = {"cluster.accelerators_per_node", "4"};
     static const char TEXT[] = "{\"train_micro_batch_size_per_gpu\": 2, \"bf16\": {\"enabled\": true}}";
     struct tsim_import_input input = {"file", TEXT, strlen(TEXT), &each, 1};
@@ -227,9 +220,8 @@ START_TEST(accelerators_of_a_node_can_be_set) {
     ck_assert_int_eq(sc->cluster.accelerators_per_node, 4);
     ck_assert_int_eq(sc->n_microbatches, 1);
 }
-END_TEST
 
-START_TEST(a_flag_of_yaml_can_be_off) {
+TSIM_TEST(a_flag_of_yaml_can_be_off) {
     static const char TEXT[] =
         "num_layers: 8\nhidden_size: 512\nnum_attention_heads: 8\nseq_length: 256\nmax_position_embeddings: 256\n"
         "micro_batch_size: 1\nfp16: true\naccumulate_allreduce_grads_in_fp32: false\n";
@@ -237,10 +229,9 @@ START_TEST(a_flag_of_yaml_can_be_off) {
     ck_assert_int_eq(import_text("megatron", TEXT, &result), TSIM_OK);
     ck_assert_int_eq(load_text(result.yaml)->training.gradient_precision, TSIM_FP16);
 }
-END_TEST
 
 /* Stages without a layer to divide. */
-START_TEST(more_stages_than_layers) {
+TSIM_TEST(more_stages_than_layers) {
     struct tsim_import_result result = {NULL, NULL};
     ck_assert_int_eq(
         import_text("megatron",
@@ -250,10 +241,9 @@ START_TEST(more_stages_than_layers) {
         TSIM_ERR_INFEASIBLE);
     ck_assert_ptr_nonnull(strstr(diags.items[0].message, "0 layers of a stage"));
 }
-END_TEST
 
 /* Places of those beyond the limit are not looked for, which would take minutes. */
-START_TEST(too_many_arguments_end_soon) {
+TSIM_TEST(too_many_arguments_end_soon) {
     enum { N = 100000 };
     char *text = tsim_arena_alloc(&arena, sizeof SIZES + 4 * N), *to = text + sizeof SIZES - 1;
     struct tsim_import_result result = {NULL, NULL};
@@ -264,7 +254,6 @@ START_TEST(too_many_arguments_end_soon) {
     ck_assert_int_ne(import_text("megatron", text, &result), TSIM_OK);
     ck_assert_ptr_nonnull(strstr(diags.items[0].message, "more than 4096 settings"));
 }
-END_TEST
 
 static const struct {
     const char *text, *message;
@@ -280,7 +269,7 @@ static const struct {
     {"--position-embedding-type rope --num-layers many " SIZES, NULL, 0}, /* the last one counts */
 };
 
-START_TEST(contradictions_have_a_place) {
+TSIM_TEST_ROWS(contradictions_have_a_place, CONTRADICTIONS) {
     struct tsim_import_result result = {NULL, NULL};
     enum tsim_status status = import_text("megatron", CONTRADICTIONS[_i].text, &result);
     if (!CONTRADICTIONS[_i].message) {
@@ -297,10 +286,9 @@ START_TEST(contradictions_have_a_place) {
             ck_assert_ptr_nonnull(strstr(diags.items[i].message, CONTRADICTIONS[_i].message));
         }
 }
-END_TEST
 
 /* DeepSpeed's train_batch_size is micro-batch x accumulation x accelerators. */
-START_TEST(deepspeed_s_batches) {
+TSIM_TEST(deepspeed_s_batches) {
     struct tsim_import_result result = {NULL, NULL};
     ck_assert_int_eq(import_text("deepspeed",
                                  "{\"train_batch_size\": 256, \"train_micro_batch_size_per_gpu\": 4, "
@@ -322,10 +310,9 @@ START_TEST(deepspeed_s_batches) {
     ck_assert_int_eq(diags.items[0].at.column, 22);
     ck_assert_int_eq(diags.items[1].at.line, 2);
 }
-END_TEST
 
 /* "auto" of reduce_bucket_size is the square of the hidden size (4,096 of Llama 2 7B). */
-START_TEST(deepspeed_s_auto) {
+TSIM_TEST(deepspeed_s_auto) {
     struct tsim_import_result result = {NULL, NULL};
     ck_assert_int_eq(import_text("deepspeed",
                                  "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": \"auto\"},\n"
@@ -339,11 +326,10 @@ START_TEST(deepspeed_s_auto) {
         strstr(result.notes, "file:1:58: note: zero_optimization.reduce_bucket_size: auto: the square"));
     ck_assert_ptr_nonnull(strstr(result.notes, "file:2:21: note: bf16.enabled: auto: bf16 of the Trainer"));
 }
-END_TEST
 
 /* Degrees whose product no whole number of 64 bits holds: so many accelerators are refused, they are not counted
  * wrong. */
-START_TEST(torchtitan_s_largest_degrees) {
+TSIM_TEST(torchtitan_s_largest_degrees) {
     static const char TEXT[] = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\n"
                                "tensor_parallel_degree = 100000\npipeline_parallel_degree = 100000\n"
                                "context_parallel_degree = 100000\ndata_parallel_replicate_degree = 100000\n"
@@ -353,9 +339,8 @@ START_TEST(torchtitan_s_largest_degrees) {
     ck_assert_str_eq(diags.items[0].field, "cluster.nodes");
     ck_assert_str_eq(diags.items[0].message, "125000000000 is out of range");
 }
-END_TEST
 
-START_TEST(torchtitan_s_settings) {
+TSIM_TEST(torchtitan_s_settings) {
     struct tsim_import_result result = {NULL, NULL};
     static const char TEXT[] = "[model]\nflavor = \"8B\"\n[training]\nlocal_batch_size = 4\nseq_len = 8_192\n"
                                "[parallelism]\npipeline_parallel_degree = 2\ndata_parallel_replicate_degree = 2\n"
@@ -371,7 +356,6 @@ START_TEST(torchtitan_s_settings) {
     ck_assert_int_eq(sc->n_microbatches, 4);
     ck_assert_int_eq(sc->training.global_batch_size, 4 * 8);
 }
-END_TEST
 
 static const struct {
     const char *format, *text;
@@ -390,18 +374,17 @@ static const struct {
     {"deepspeed", "{\"zero_optimization\": {\"stage\": 4}}", 1, 33},
 };
 
-START_TEST(mistakes_have_a_place) {
+TSIM_TEST_ROWS(mistakes_have_a_place, MISTAKES) {
     struct tsim_import_result result = {NULL, NULL};
     ck_assert_int_ne(import_text(MISTAKES[_i].format, MISTAKES[_i].text, &result), TSIM_OK);
     ck_assert_ptr_null(result.yaml);
     ck_assert_int_eq(diags.items[0].at.line, MISTAKES[_i].line);
     ck_assert_int_eq(diags.items[0].at.column, MISTAKES[_i].column);
 }
-END_TEST
 
 /* Every argument is in the scenario, a warning with a comment, or aside; of one that is not known nobody can say which,
  * and the user may leave it out. */
-START_TEST(nothing_is_passed_over) {
+TSIM_TEST(nothing_is_passed_over) {
     static const char TEXT[] = SIZES "--lr 3e-4 --deterministic-mode --made-up-layers 7", *const IGNORED[] = {
                                                                                               "--made-up-layers"};
     struct tsim_import_input input = {.file = "file", .text = TEXT, .size = strlen(TEXT)};
@@ -419,17 +402,15 @@ START_TEST(nothing_is_passed_over) {
     ck_assert_ptr_nonnull(strstr(result.no_effect, "note: --lr 3e-4: no effect"));
     ck_assert_uint_eq(result.n_no_effect, 1);
 }
-END_TEST
 
 /* Names that nobody knows and whose words are about nothing that is simulated share one warning. */
-START_TEST(unknown_names_share_a_warning) {
+TSIM_TEST(unknown_names_share_a_warning) {
     struct tsim_import_result result = {.yaml = NULL};
     ck_assert_int_eq(import_text("megatron", SIZES "--made-up 7 --fancy-banner --telemetry-pipe x", &result), TSIM_OK);
     ck_assert_uint_eq(diags.n_errors, 0);
     const char *message = diags.items[diags.n_items - 1].message;
     ck_assert_msg(strstr(message, " 2 ") && strstr(message, "--made-up, --fancy-banner"), "%s", message);
 }
-END_TEST
 
 /* A setting that changes the model, the data type, the batch or the parallelism, or is no training, is refused by
  * its name; each of them with the words of its reason. */
@@ -465,7 +446,7 @@ static const struct {
                {"--use-checkpoint-args", "another file"},
                {"--made-up-width 8", "does not know"}};
 
-START_TEST(what_is_not_understood_is_refused) {
+TSIM_TEST_ROWS(what_is_not_understood_is_refused, REFUSED) {
     struct tsim_import_result result = {.yaml = NULL};
     const char *text = tsim_arena_printf(&arena, SIZES "%s", REFUSED[_i].arguments);
     ck_assert_int_ne(import_text("megatron", text, &result), TSIM_OK);
@@ -473,7 +454,6 @@ START_TEST(what_is_not_understood_is_refused) {
     ck_assert_msg(strstr(diags.items[0].message, REFUSED[_i].reason) != NULL, "%s", diags.items[0].message);
     ck_assert_int_gt(diags.items[0].at.column, 1);
 }
-END_TEST
 
 static const struct {
     const char *program, *reason;
@@ -495,17 +475,16 @@ static const struct {
                 {"endpoint/train.py", NULL},
                 {"src/train.py", NULL}};
 
-START_TEST(what_is_no_training_is_refused) {
+TSIM_TEST_ROWS(what_is_no_training_is_refused, PROGRAMS) {
     struct tsim_import_result result = {.yaml = NULL};
     const char *text = tsim_arena_printf(&arena, "torchrun %s " SIZES, PROGRAMS[_i].program);
     bool is_good = import_text("megatron", text, &result) == TSIM_OK;
     ck_assert_int_eq(is_good, PROGRAMS[_i].reason == NULL);
     ck_assert(is_good || strstr(diags.items[0].message, PROGRAMS[_i].reason));
 }
-END_TEST
 
 /* Letters of layers by their older and newer name, whose own number of layers they are; without any all are Mamba-2. */
-START_TEST(layers_of_one_block) {
+TSIM_TEST(layers_of_one_block) {
     const struct tsim_model *m =
         megatron("--hybrid-override-pattern M-M-M-*- --squared-relu --mamba-state-dim 64")->model;
     ck_assert_uint_eq(m->n_pattern, 8);
@@ -528,10 +507,9 @@ START_TEST(layers_of_one_block) {
                      TSIM_OK);
     ck_assert_int_eq(load_text(result.yaml)->model->layers, 4);
 }
-END_TEST
 
 /* Settings that are off, or have the value that tsim has, are no reason to refuse a file. */
-START_TEST(what_is_off_is_not_refused) {
+TSIM_TEST(what_is_off_is_not_refused) {
     struct tsim_import_result result = {.yaml = NULL};
     ck_assert_int_eq(import_text("megatron",
                                  SIZES "--exp-avg-dtype fp32 --mtp-num-layers 0 --spec local --is-hybrid-model false "
@@ -539,10 +517,9 @@ START_TEST(what_is_off_is_not_refused) {
                                  &result),
                      TSIM_OK);
 }
-END_TEST
 
 /* --step-batch-size-schedule: even steps are a ramp, of others the last counts. SIZES have 64 samples of 256 tokens. */
-START_TEST(schedules_of_batches) {
+TSIM_TEST(schedules_of_batches) {
     const struct tsim_training_spec *t = &megatron("--step-batch-size-schedule '0:16 1M:40 2M:64'")->training;
     ck_assert_int_eq(t->global_batch_size, 64);
     ck_assert_double_eq(t->batch_ramp.from, 16);
@@ -566,9 +543,8 @@ START_TEST(schedules_of_batches) {
         ck_assert_msg(import_text("megatron", text, &result) != TSIM_OK, "%s", BAD[i]);
     }
 }
-END_TEST
 
-START_TEST(deepspeed_s_offload) {
+TSIM_TEST(deepspeed_s_offload) {
     static const struct {
         const char *text;
         bool is_good, is_offloaded;
@@ -591,10 +567,9 @@ START_TEST(deepspeed_s_offload) {
             ck_assert_int_eq(load_text(result.yaml)->training.offload.optimizer, CASES[i].is_offloaded);
     }
 }
-END_TEST
 
 /* A value that the script is given from outside is empty; the message names what stands for it. */
-START_TEST(lost_values_are_named) {
+TSIM_TEST(lost_values_are_named) {
     struct tsim_import_result result = {.yaml = NULL};
     ck_assert_int_ne(
         import_text("megatron", "H=\"--hidden-size $2\"\npretrain_gpt.py --num-layers ${LAYERS} $H --bf16", &result),
@@ -602,18 +577,16 @@ START_TEST(lost_values_are_named) {
     ck_assert_ptr_nonnull(strstr(diags.items[0].message, "$LAYERS is empty"));
     ck_assert_ptr_nonnull(strstr(diags.items[1].message, "$2 is empty"));
 }
-END_TEST
 
 /* If no command has them, all that was assigned is read, and what variables hand on once. */
-START_TEST(arguments_are_read_once) {
+TSIM_TEST(arguments_are_read_once) {
     struct tsim_import_result result = {.yaml = NULL};
     ck_assert_int_eq(import_text("megatron", "A='" SIZES "'\nB=\"$A --lr 1\"\nC=\"$B\"\nD=\"$C\"\n", &result), TSIM_OK);
     ck_assert_uint_eq(result.n_no_effect, 1);
 }
-END_TEST
 
 /* fp8 weights are gathered in fp8 here; a recipe that does otherwise is told. */
-START_TEST(gathers_of_fp8_weights) {
+TSIM_TEST(gathers_of_fp8_weights) {
     static const struct {
         const char *format, *text;
         unsigned warnings;
@@ -633,7 +606,6 @@ START_TEST(gathers_of_fp8_weights) {
         ck_assert_uint_eq(diags.n_warnings - before, CASES[i].warnings);
     }
 }
-END_TEST
 
 /* A file gives a scenario that loads or at least one error. */
 static void read_damaged(const void *context, const char *text, size_t size) {
@@ -647,7 +619,7 @@ static void read_damaged(const void *context, const char *text, size_t size) {
         load_text(result.yaml);
 }
 
-START_TEST(damaged_files_are_scenarios_or_errors) {
+TSIM_TEST_LOOP(damaged_files_are_scenarios_or_errors, 0, N_RECIPES) {
     const size_t n_trials = (size_t)random_cases(6);
     size_t size;
     const char *text = damage_file(recipe_file(_i), &size);
@@ -657,44 +629,5 @@ START_TEST(damaged_files_are_scenarios_or_errors) {
                                   .seed = (uint64_t)_i};
     damage_everywhere(&damage, text, size, read_damaged, &_i);
 }
-END_TEST
 
-static Suite *recipes_suite(void) {
-    Suite *suite = suite_create("import_recipes");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, public_recipes, 0, N_RECIPES);
-    tcase_add_test(tests, stages_of_a_layout);
-    tcase_add_test(tests, megatron_s_defaults);
-    tcase_add_test(tests, megatron_s_arguments);
-    tcase_add_test(tests, megatron_s_experts);
-    tcase_add_test(tests, megatron_s_graphs);
-    tcase_add_test(tests, nodes_larger_than_the_launch);
-    tcase_add_test(tests, accelerators_of_a_node_can_be_set);
-    tcase_add_test(tests, a_flag_of_yaml_can_be_off);
-    tcase_add_test(tests, more_stages_than_layers);
-    tcase_add_test(tests, too_many_arguments_end_soon);
-    tcase_add_loop_test(tests, contradictions_have_a_place, 0, (int)(sizeof CONTRADICTIONS / sizeof CONTRADICTIONS[0]));
-    tcase_add_test(tests, deepspeed_s_batches);
-    tcase_add_test(tests, deepspeed_s_auto);
-    tcase_add_test(tests, torchtitan_s_largest_degrees);
-    tcase_add_test(tests, torchtitan_s_settings);
-    tcase_add_loop_test(tests, mistakes_have_a_place, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
-    tcase_add_test(tests, nothing_is_passed_over);
-    tcase_add_test(tests, unknown_names_share_a_warning);
-    tcase_add_loop_test(tests, what_is_not_understood_is_refused, 0, (int)(sizeof REFUSED / sizeof REFUSED[0]));
-    tcase_add_loop_test(tests, what_is_no_training_is_refused, 0, (int)(sizeof PROGRAMS / sizeof PROGRAMS[0]));
-    tcase_add_test(tests, layers_of_one_block);
-    tcase_add_test(tests, what_is_off_is_not_refused);
-    tcase_add_test(tests, schedules_of_batches);
-    tcase_add_test(tests, deepspeed_s_offload);
-    tcase_add_test(tests, lost_values_are_named);
-    tcase_add_test(tests, arguments_are_read_once);
-    tcase_add_test(tests, gathers_of_fp8_weights);
-    tcase_add_loop_test(tests, damaged_files_are_scenarios_or_errors, 0, N_RECIPES);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(recipes_suite)
+TSIM_MAIN(60, set_up, tear_down)

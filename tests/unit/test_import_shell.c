@@ -35,7 +35,7 @@ static const char *words_of(const char *text) {
 }
 
 /* Arguments, environment and files beside the script. A missing value is named by what would have set it. */
-START_TEST(what_comes_from_outside) {
+TSIM_TEST(what_comes_from_outside) {
     static const char *const ARGUMENTS[] = {"8", "x y"}, *const ENVIRONMENT[] = {"NODES=4", "EMPTY="};
     static const struct tsim_shell_outside OUTSIDE = {ARGUMENTS, 2, ENVIRONMENT, 2, beside, NULL};
     static const char TEXT[] = "source ./env.sh\n. ../none.sh\nN=$1\nQ=$3\nR=${Q}\nS=$(hostname)\nT=$((GPUS * 2))\n"
@@ -60,7 +60,6 @@ START_TEST(what_comes_from_outside) {
         ck_assert_str_eq(script.lost[i].from, LOST[i][1]);
     }
 }
-END_TEST
 
 static const struct {
     const char *text, *words;
@@ -137,13 +136,12 @@ static const struct {
     {"", ""},
 };
 
-START_TEST(words_are_a_shell_s) {
+TSIM_TEST_ROWS(words_are_a_shell_s, CASES) {
     ck_assert_str_eq(words_of(CASES[_i].text), CASES[_i].words);
 }
-END_TEST
 
 /* "7" is written at offset 2 of "N=7 ...", whatever it went through. */
-START_TEST(words_know_where_they_were_written) {
+TSIM_TEST(words_know_where_they_were_written) {
     const char *text = "N=7\nA=(--num-layers $N)\nO=\"--a ${A[@]}\"\nrun $O";
     struct tsim_shell_script script = script_of(text);
     const struct tsim_shell_command *run = &script.commands[0];
@@ -153,15 +151,13 @@ START_TEST(words_know_where_they_were_written) {
     ck_assert_uint_eq(run->words[2].start, (size_t)(strstr(text, "--num") - text));
     ck_assert_uint_eq(run->words[1].start, (size_t)(strstr(text, "--a") - text));
 }
-END_TEST
 
-START_TEST(conditions_on_files_cannot_be_told) {
+TSIM_TEST(conditions_on_files_cannot_be_told) {
     struct tsim_shell_script script = script_of("if [ -f x ]; then a; else b; fi");
     ck_assert_uint_eq(script.n_commands, 1);
     ck_assert_str_eq(script.commands[0].words[0].text, "b");
     ck_assert_ptr_nonnull(strstr(script.undecided, "-f"));
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -170,7 +166,7 @@ static const struct {
 } MISTAKES[] = {{"a 'b", TSIM_ERR_SYNTAX, 2},  {"a \"b", TSIM_ERR_SYNTAX, 2},  {"ab $(c", TSIM_ERR_SYNTAX, 3},
                 {"a ${b", TSIM_ERR_SYNTAX, 2}, {"A=(b c", TSIM_ERR_SYNTAX, 2}, {"a `b", TSIM_ERR_SYNTAX, 2}};
 
-START_TEST(what_does_not_end_is_an_error) {
+TSIM_TEST_ROWS(what_does_not_end_is_an_error, MISTAKES) {
     struct tsim_shell_script script;
     size_t offset;
     const char *message;
@@ -179,10 +175,9 @@ START_TEST(what_does_not_end_is_an_error) {
         MISTAKES[_i].status);
     ck_assert_uint_eq(offset, MISTAKES[_i].offset);
 }
-END_TEST
 
 /* An argument that three variables handed on, and one in a here-document, still know their places. */
-START_TEST(words_of_inner_shells_know_where_they_were_written) {
+TSIM_TEST(words_of_inner_shells_know_where_they_were_written) {
     const char *text = "A='--a 1'\nB=\"run $A\"\nbash <<E\neval $B --b\nE\n";
     struct tsim_shell_script script = script_of(text);
     const struct tsim_shell_command *run = &script.commands[1];
@@ -190,18 +185,16 @@ START_TEST(words_of_inner_shells_know_where_they_were_written) {
     ck_assert_uint_eq(run->words[1].start, (size_t)(strstr(text, "--a") - text));
     ck_assert_uint_eq(run->words[3].start, (size_t)(strstr(text, "--b") - text));
 }
-END_TEST
 
-START_TEST(inner_shells_are_bounded) {
+TSIM_TEST(inner_shells_are_bounded) {
     struct tsim_shell_script script;
     size_t offset;
     const char *message, *text = "A='eval $A $A'\neval $A";
     ck_assert_int_eq(tsim_shell_read(&arena, text, strlen(text), NULL, &script, &offset, &message), TSIM_ERR_LIMIT);
 }
-END_TEST
 
 /* Each line doubles the text: 2^30 characters in the end. */
-START_TEST(expansions_are_bounded) {
+TSIM_TEST(expansions_are_bounded) {
     const char *text = "A0=xxxxxxxxxxxxxxxx\n";
     for (int i = 1; i < 30; i++)
         text = tsim_arena_printf(&arena, "%sA%d=\"$A%d $A%d\"\n", text, i, i - 1, i - 1);
@@ -216,22 +209,5 @@ START_TEST(expansions_are_bounded) {
         deep = tsim_arena_printf(&arena, "%s}", deep);
     ck_assert_int_eq(tsim_shell_read(&arena, deep, strlen(deep), NULL, &script, &offset, &message), TSIM_ERR_LIMIT);
 }
-END_TEST
 
-static Suite *shell_suite(void) {
-    Suite *suite = suite_create("import_shell");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, what_comes_from_outside);
-    tcase_add_loop_test(tests, words_are_a_shell_s, 0, (int)(sizeof CASES / sizeof CASES[0]));
-    tcase_add_test(tests, words_know_where_they_were_written);
-    tcase_add_test(tests, words_of_inner_shells_know_where_they_were_written);
-    tcase_add_test(tests, inner_shells_are_bounded);
-    tcase_add_test(tests, conditions_on_files_cannot_be_told);
-    tcase_add_loop_test(tests, what_does_not_end_is_an_error, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
-    tcase_add_test(tests, expansions_are_bounded);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(shell_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -36,7 +36,7 @@ static const struct {
     {"", ""},
 };
 
-START_TEST(as_the_specification) {
+TSIM_TEST_ROWS(as_the_specification, CASES) {
     struct tsim_import_input input = {"x.toml", CASES[_i].text, strlen(CASES[_i].text), NULL, 0};
     struct tsim_recipe r;
     tsim_recipe_init(&r, &arena, &input, "TOML", &diags);
@@ -48,10 +48,9 @@ START_TEST(as_the_specification) {
     ck_assert_str_eq(all, CASES[_i].settings);
     tsim_recipe_release(&r);
 }
-END_TEST
 
 /* Memory grows with the file, not with its square. */
-START_TEST(many_strings_take_little_memory) {
+TSIM_TEST(many_strings_take_little_memory) {
     enum { N = 3000 };
     const char *text = "a = [";
     for (int i = 0; i < N / 100; i++)
@@ -71,16 +70,5 @@ START_TEST(many_strings_take_little_memory) {
     ck_assert_uint_lt(arena.used_bytes - before, 200 * strlen(text));
     tsim_recipe_release(&r);
 }
-END_TEST
 
-static Suite *toml_suite(void) {
-    Suite *suite = suite_create("import_toml");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_loop_test(tests, as_the_specification, 0, (int)(sizeof CASES / sizeof CASES[0]));
-    tcase_add_test(tests, many_strings_take_little_memory);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(toml_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

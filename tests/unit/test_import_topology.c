@@ -41,7 +41,7 @@ static void check_close(double actual, double expected) {
 
 /* Eight GPUs with 18 NVLinks each to every other are a switch; eight of ten NICs are beside them. A DGX H100 has links
  * of 18 x 25 GB/s each way. */
-START_TEST(dgx_h100_by_nvidia_smi) {
+TSIM_TEST(dgx_h100_by_nvidia_smi) {
     const struct tsim_node *n = imported("nvidia-topo", "tests/data/import/dgx-h100-topo.txt", NULL);
     ck_assert_int_eq(n->accelerators, 8);
     ck_assert_int_eq(n->nics, 8);
@@ -49,10 +49,9 @@ START_TEST(dgx_h100_by_nvidia_smi) {
     check_close(n->scale_up_bytes_per_s, 18 * 25e9);
     ck_assert_str_eq(n->accelerator->name, "h100-sxm");
 }
-END_TEST
 
 /* The GPUs are in pairs below a switch (PIX), with two pairs on each socket (NODE) and one NIC. */
-START_TEST(pcie_by_nvidia_smi) {
+TSIM_TEST(pcie_by_nvidia_smi) {
     const struct tsim_override l40s = {"accelerator", "l40s"};
     const struct tsim_node *n = imported("nvidia-topo", "tests/data/import/pcie-topo.txt", &l40s);
     ck_assert_int_eq(n->accelerators, 8);
@@ -62,11 +61,10 @@ START_TEST(pcie_by_nvidia_smi) {
     ck_assert_int_eq(n->accelerators_per_socket, 4);
     ck_assert_str_eq(n->accelerator->name, "l40s");
 }
-END_TEST
 
 /* There are four A100 (compute capability 8.0) with 3 x 4 NVLinks and two NICs of 200,000 Mb/s; PCIe at 16 GT/s x 16
  * lanes, coded 128 of 130 bits, is 31.5 GB/s. */
-START_TEST(hgx_a100_by_nccl) {
+TSIM_TEST(hgx_a100_by_nccl) {
     const struct tsim_node *n = imported("nccl-xml", "tests/data/import/hgx-a100x4-nccl.xml", NULL);
     ck_assert_int_eq(n->accelerators, 4);
     ck_assert_int_eq(n->nics, 2);
@@ -75,11 +73,10 @@ START_TEST(hgx_a100_by_nccl) {
     check_close(n->scale_up_bytes_per_s, 12 * 25e9);
     ck_assert_str_eq(n->accelerator->name, "a100-40gb"); /* PCI device 0x20b0 */
 }
-END_TEST
 
 /* There are eight H100 (9.0) with 5 + 5 + 4 + 4 NVLinks to four switches, and a NIC of 400,000 Mb/s beside each; PCIe
  * is 32 GT/s x 16. */
-START_TEST(hgx_h100_by_nccl) {
+TSIM_TEST(hgx_h100_by_nccl) {
     const struct tsim_node *n = imported("nccl-xml", "docs/examples/nccl-h100.xml", NULL);
     ck_assert_int_eq(n->accelerators, 8);
     ck_assert_int_eq(n->nics, 8);
@@ -88,11 +85,10 @@ START_TEST(hgx_h100_by_nccl) {
     ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_SWITCH);
     ck_assert_str_eq(n->accelerator->name, "h100-sxm");
 }
-END_TEST
 
 /* Eight H100 (PCI device 0x2330), four NVSwitches, a NIC beside each accelerator; the one behind a slower PCIe link is
  * not a job's. */
-START_TEST(hgx_h100_by_lstopo) {
+TSIM_TEST(hgx_h100_by_lstopo) {
     const struct tsim_node *n = imported("lstopo", "tests/data/import/hgx-h100-lstopo.xml", NULL);
     ck_assert_int_eq(n->accelerators, 8);
     ck_assert_int_eq(n->nics, 8);
@@ -100,11 +96,10 @@ START_TEST(hgx_h100_by_lstopo) {
     check_close(n->scale_up_bytes_per_s, 18 * 25e9);
     ck_assert_str_eq(n->accelerator->name, "h100-sxm");
 }
-END_TEST
 
 /* Eight A100 as PCIe cards (0x20b5), two below a switch, four on a socket. Their PCIe links rest at 4 GB/s, which tells
  * nothing of their speed. A screen's controller is no accelerator. */
-START_TEST(pcie_by_lstopo) {
+TSIM_TEST(pcie_by_lstopo) {
     const struct tsim_node *n = imported("lstopo", "tests/data/import/pcie-a100-lstopo.xml", NULL);
     ck_assert_int_eq(n->accelerators, 8);
     ck_assert_int_eq(n->nics, 1);
@@ -114,10 +109,9 @@ START_TEST(pcie_by_lstopo) {
     ck_assert_double_gt(n->host_link_bytes_per_s, 20e9);
     ck_assert_str_eq(n->accelerator->name, "a100-80gb-pcie");
 }
-END_TEST
 
 /* Each of eight reaches the seven others by xGMI: which AMD accelerator it is, the matrix alone does not say. */
-START_TEST(mi300x_by_rocm_smi) {
+TSIM_TEST(mi300x_by_rocm_smi) {
     const struct tsim_override mi325x = {"accelerator", "mi325x"};
     const struct tsim_node *n = imported("rocm-topo", "tests/data/import/mi300x-rocm-topo.txt", &mi325x);
     ck_assert_str_eq(n->accelerator->name, "mi325x");
@@ -130,10 +124,9 @@ START_TEST(mi300x_by_rocm_smi) {
     ck_assert_int_eq(n->accelerators, 2);
     check_close(n->scale_up_bytes_per_s, 64e9);
 }
-END_TEST
 
 /* A hybrid cube mesh: GPU 0 has one or two links to four others, none to the rest. DGX-1V's (NVIDIA WP-08437). */
-START_TEST(cube_mesh_by_nvidia_smi) {
+TSIM_TEST(cube_mesh_by_nvidia_smi) {
     static const char TEXT[] = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\tmlx5_0\tmlx5_1\tmlx5_2\tmlx5_3\n"
                                "GPU0\tX\tNV1\tNV1\tNV2\tNV2\tSYS\tSYS\tSYS\tPIX\tPHB\tSYS\tSYS\n"
                                "GPU1\tNV1\tX\tNV2\tNV1\tSYS\tNV2\tSYS\tSYS\tPIX\tPHB\tSYS\tSYS\n"
@@ -148,7 +141,6 @@ START_TEST(cube_mesh_by_nvidia_smi) {
     ck_assert_int_eq(n->nics, 4);
     ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_CUBE_MESH);
 }
-END_TEST
 
 /* A refusal says what was found. */
 static const char *refused(const char *format, const char *text) {
@@ -184,7 +176,7 @@ static const char *rccl(int n, int links, const char *pci, const char *gpu) {
 
 /* Eight MI300X of 304 compute units, 7 links of 64 GB/s each; four of them have 3. The administrator's 10 Gb/s is no
  * NIC of the job. Before ROCm 6 gfx90a was 910, and sm 90. */
-START_TEST(amd_by_rccl) {
+TSIM_TEST(amd_by_rccl) {
     const struct tsim_node *n =
         imported_text("nccl-xml", rccl(8, 7, "device=\"0x74b5\"", "sm=\"304\" gcn=\"gfx942\" arch=\"38911\""));
     ck_assert_str_eq(n->accelerator->name, "mi300x");
@@ -204,10 +196,9 @@ START_TEST(amd_by_rccl) {
     n = imported_text("nccl-xml", rccl(8, 7, "device=\"0x74a5\"", "sm=\"304\" gcn=\"gfx942\""));
     ck_assert_str_eq(n->accelerator->name, "mi325x");
 }
-END_TEST
 
 /* Two of the four GPUs of a tray, told from B200 by their PCI device; the rest is the rack's. */
-START_TEST(a_tray_of_a_rack) {
+TSIM_TEST(a_tray_of_a_rack) {
     static const char GPU[] =
         "<pci busid=\"000%d:01:00.0\" class=\"0x030200\" vendor=\"0x10de\" device=\"0x%x\" link_speed=\"\" "
         "link_width=\"0\"><gpu dev=\"%d\" sm=\"%d\" rank=\"%d\" gdr=\"1\">"
@@ -228,9 +219,8 @@ START_TEST(a_tray_of_a_rack) {
         ck_assert_str_eq(n->accelerator->name, RACKS[i].name);
     }
 }
-END_TEST
 
-START_TEST(what_the_catalogue_does_not_have) {
+TSIM_TEST(what_the_catalogue_does_not_have) {
     assert_says(refused("nccl-xml", rccl(4, 3, "device=\"0x74a0\"", "sm=\"228\" gcn=\"942\"")), /* MI300A */
                 "an Instinct MI300A");
     assert_says(refused("nccl-xml", rccl(4, 3, "", "sm=\"90\" gcn=\"908\"")), /* MI100 */
@@ -247,10 +237,9 @@ START_TEST(what_the_catalogue_does_not_have) {
                                   "[10de:9999] [10de:1] a1\"/></object></topology>"),
                 "PCI device 0x9999");
 }
-END_TEST
 
 /* nvidia-smi shows no NIC if there is none or its driver is missing. A note says so, and how to give NICs. */
-START_TEST(without_nics) {
+TSIM_TEST(without_nics) {
     static const char TEXT[] = "GPU0 GPU1\nGPU0 X NV18\nGPU1 NV18 X\n";
     ck_assert_int_eq(imported_text("nvidia-topo", TEXT)->nics, 0);
     ck_assert_uint_eq(diags.n_warnings, 1);
@@ -265,11 +254,10 @@ START_TEST(without_nics) {
     check_close(n->nic_bytes_per_s, 25e9);
     ck_assert_uint_eq(diags.n_warnings, 0);
 }
-END_TEST
 
 /* Eight cards of PCIe 3, all on one socket and none behind a switch: nothing of the catalogue's node of eight is taken
  * over. */
-START_TEST(a_tree_as_it_is) {
+TSIM_TEST(a_tree_as_it_is) {
     const char *text = "<system><cpu numaid=\"0\">";
     for (int i = 0; i < 8; i++)
         text = tsim_arena_printf(&arena,
@@ -283,7 +271,6 @@ START_TEST(a_tree_as_it_is) {
     check_close(n->scale_up_bytes_per_s, 8e9 * 16 / 8 * 128 / 130);
     check_close(n->scale_up_ring_bytes_per_s, 24e9 * (8e9 * 16 / 8 * 128 / 130) / 31.5e9);
 }
-END_TEST
 
 /* The links of PCIe by generation: 2.5 and 5 GT/s lose a fifth to 8b/10b, 8 GT/s and more lose 2 of 130. */
 static const struct {
@@ -296,7 +283,7 @@ static const struct {
             {"16.0 GT/s PCIe", 8, 16e9 * 8 / 8 * 128 / 130},
             {"32.0 GT/s PCIe", 16, 32e9 * 16 / 8 * 128 / 130}};
 
-START_TEST(pcie_generations) {
+TSIM_TEST_ROWS(pcie_generations, PCIE) {
     const char *gpus = "";
     for (int i = 0; i < 2; i++)
         gpus =
@@ -310,12 +297,11 @@ START_TEST(pcie_generations) {
     ck_assert_int_eq(n->accelerators, 2);
     check_close(n->host_link_bytes_per_s, PCIE[_i].bytes_per_s);
 }
-END_TEST
 
 /* A cloud's file (NCCL_TOPO_FILE) has PCI devices alone: with the accelerator named it is the node of that, with as
  * many as the file has, and NICs as fast as a usual port that 16 lanes of 8 GT/s carry (15.75 GB/s = 126 Gb/s: 100
  * Gb/s). */
-START_TEST(a_file_of_a_cloud) {
+TSIM_TEST(a_file_of_a_cloud) {
     static const char SWITCH[] =
         "<pci busid=\"ffff:ff:0%d.0\" class=\"0x060400\" link_speed=\"8 GT/s\" link_width=\"16\">"
         "<pci busid=\"%d\" class=\"0x030200\" link_speed=\"8 GT/s\" link_width=\"16\"/>"
@@ -345,10 +331,9 @@ START_TEST(a_file_of_a_cloud) {
     input.n_overrides = 0;
     ck_assert_int_eq(format->read(&arena, &input, &result, &diags), TSIM_ERR_INFEASIBLE);
 }
-END_TEST
 
 /* hardware/pci-devices.yaml names what the catalogue does not have, and what it has that is nearest. */
-START_TEST(devices_that_the_catalogue_does_not_have) {
+TSIM_TEST(devices_that_the_catalogue_does_not_have) {
     const struct tsim_accelerator *const *known;
     const struct tsim_value *table;
     size_t n;
@@ -374,30 +359,5 @@ START_TEST(devices_that_the_catalogue_does_not_have) {
             ck_assert_msg(is_there && tsim_value_find(row->value, "name"), "%s", row->key);
         }
 }
-END_TEST
 
-static Suite *topology_suite(void) {
-    Suite *suite = suite_create("import_topology");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, dgx_h100_by_nvidia_smi);
-    tcase_add_test(tests, pcie_by_nvidia_smi);
-    tcase_add_test(tests, hgx_a100_by_nccl);
-    tcase_add_test(tests, hgx_h100_by_nccl);
-    tcase_add_test(tests, hgx_h100_by_lstopo);
-    tcase_add_test(tests, pcie_by_lstopo);
-    tcase_add_test(tests, mi300x_by_rocm_smi);
-    tcase_add_test(tests, cube_mesh_by_nvidia_smi);
-    tcase_add_test(tests, amd_by_rccl);
-    tcase_add_test(tests, a_tray_of_a_rack);
-    tcase_add_test(tests, what_the_catalogue_does_not_have);
-    tcase_add_test(tests, without_nics);
-    tcase_add_test(tests, a_tree_as_it_is);
-    tcase_add_test(tests, a_file_of_a_cloud);
-    tcase_add_test(tests, devices_that_the_catalogue_does_not_have);
-    tcase_add_loop_test(tests, pcie_generations, 0, sizeof PCIE / sizeof PCIE[0]);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(topology_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -32,7 +32,7 @@ static void check_refused(const char *text, int line, const char *setting) {
 }
 
 /* compile.components, by default ["model", "loss"], are compiled. */
-START_TEST(what_is_compiled) {
+TSIM_TEST(what_is_compiled) {
     static const struct {
         const char *text;
         enum tsim_fusion fusion;
@@ -48,10 +48,9 @@ START_TEST(what_is_compiled) {
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         ck_assert_msg(imported(CASES[i].text)->software->fusion == CASES[i].fusion, "%s", CASES[i].text);
 }
-END_TEST
 
 /* A preset's comment says which memory: 96 GiB are no usual H100's 80, 40 GB no A100's of 80. */
-START_TEST(memory_that_a_comment_says) {
+TSIM_TEST(memory_that_a_comment_says) {
     const struct tsim_scenario *sc =
         imported("# NOTE: this toml config is a preset for 8 H100 GPUs (with 96GiB memory).\n" RECIPE(""));
     ck_assert_str_eq(sc->cluster.node->accelerator->name, "h100-96gb");
@@ -66,11 +65,10 @@ START_TEST(memory_that_a_comment_says) {
     sc = imported("# preset for 8 A100 GPUs\n[model]\nflavor = \"8B\"\nconverters = [\"float8\"]\n");
     ck_assert_str_eq(sc->cluster.node->accelerator->name, "h100-sxm");
 }
-END_TEST
 
 /* Forks name their kernels in the flavor: these have the sizes of the flavor alone. Another size, or another network,
  * is not known. */
-START_TEST(flavors_of_forks) {
+TSIM_TEST(flavors_of_forks) {
     static const char *const SAME[] = {"30B-A3B", "30B-A3B-deepep", "opt-30B-A3B", "30B-A3B_hf", "30B-A3B-deepep-fp8"},
                              *const OTHERS[] = {"30B-A3B-vl", "30B", "30B-A3B2", "mini-30B-A3B"};
     for (size_t i = 0; i < sizeof SAME / sizeof SAME[0]; i++)
@@ -85,9 +83,8 @@ START_TEST(flavors_of_forks) {
         check_refused(tsim_arena_printf(&arena, "[model]\nname = \"qwen3\"\nflavor = \"%s\"\n", OTHERS[i]), 3,
                       "model.flavor");
 }
-END_TEST
 
-START_TEST(data_types) {
+TSIM_TEST(data_types) {
     ck_assert_int_eq(imported(RECIPE(""))->training.gradient_precision, TSIM_FP32);
     ck_assert_int_eq(imported(RECIPE("mixed_precision_reduce = \"bfloat16\"\n"))->training.gradient_precision,
                      TSIM_BF16);
@@ -102,11 +99,10 @@ START_TEST(data_types) {
     check_refused(RECIPE("dtype = \"float16\"\n"), 6, "training.dtype");
     check_refused("[model]\nflavor = \"8B\"\nconverters = [\"float8\", \"lora\"]\n", 3, "model.converters");
 }
-END_TEST
 
 /* 32 layers, the embedding and the head: 34, of 9 each are four stages, two for each of two ranks; of 17 each only one,
  * where interleaving needs two. */
-START_TEST(stages) {
+TSIM_TEST(stages) {
 #define PIPELINE(rest)                                                                                                 \
     RECIPE("[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_schedule = \"Interleaved1F1B\"\n" rest)
     ck_assert_int_eq(imported(PIPELINE(""))->parallelism.virtual_pipeline, 2);
@@ -116,14 +112,12 @@ START_TEST(stages) {
     check_refused(PIPELINE("pipeline_parallel_split_points = [\"layers.3\"]\n"), 9,
                   "parallelism.pipeline_parallel_split_points");
 }
-END_TEST
 
-START_TEST(what_is_not_known) {
+TSIM_TEST(what_is_not_known) {
     check_refused(RECIPE("[parallelism]\nring_degree = 4\n"), 7, "parallelism.ring_degree");
     check_refused(RECIPE("window = 4\n"), 6, "training.window");
     check_refused(RECIPE("[experimental]\ncustom_args_module = \"mine\"\n"), 7, "experimental.custom_args_module");
 }
-END_TEST
 
 /* A function of config_registry.py calls another and changes what it returns. */
 #define REGISTRY                                                                                                       \
@@ -145,7 +139,7 @@ static enum tsim_status import_function(const char *text, const char *function, 
     return tsim_import_format_find("torchtitan")->read(&arena, &input, result, &diags);
 }
 
-START_TEST(configurations_in_python) {
+TSIM_TEST(configurations_in_python) {
     struct tsim_import_result result = {0};
     ck_assert_int_eq(import_function(REGISTRY, "llama3_8b", &result), TSIM_OK);
     const struct tsim_scenario *sc = load_text(result.yaml);
@@ -160,11 +154,10 @@ START_TEST(configurations_in_python) {
     ck_assert_int_eq(sc->training.sequence_length, 2048);
     ck_assert_int_eq(sc->software->fusion, TSIM_FUSION_COMPILE);
 }
-END_TEST
 
 /* The one of several functions that is meant has to be said; a setting that nobody knows is an error at its place;
  * circles end. */
-START_TEST(configurations_in_python_that_are_refused) {
+TSIM_TEST(configurations_in_python_that_are_refused) {
     static const struct {
         const char *function, *text;
         int line;
@@ -184,22 +177,5 @@ START_TEST(configurations_in_python_that_are_refused) {
         ck_assert_msg(CASES[i].line == 0 || diags.items[k].at.line == CASES[i].line, "%d", diags.items[k].at.line);
     }
 }
-END_TEST
 
-static Suite *torchtitan_suite(void) {
-    Suite *suite = suite_create("import_torchtitan");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, what_is_compiled);
-    tcase_add_test(tests, memory_that_a_comment_says);
-    tcase_add_test(tests, flavors_of_forks);
-    tcase_add_test(tests, data_types);
-    tcase_add_test(tests, stages);
-    tcase_add_test(tests, what_is_not_known);
-    tcase_add_test(tests, configurations_in_python);
-    tcase_add_test(tests, configurations_in_python_that_are_refused);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(torchtitan_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -12,7 +12,7 @@
 #define STEPS "step_scheduler: {global_batch_size: 128, local_batch_size: 4, max_steps: 60}\n"
 
 /* 80 layers, four to a virtual stage, are five rounds of four stages; a pass has pp_microbatch_size samples. */
-START_TEST(automodel_pipeline) {
+TSIM_TEST(automodel_pipeline) {
     const struct tsim_scenario *sc = imported(
         "automodel",
         STEPS MODEL(
@@ -31,10 +31,9 @@ START_TEST(automodel_pipeline) {
     ck_assert_int_eq(sc->training.global_batch_size, 128);
     ck_assert_int_eq(sc->training.sequence_length, 4096);
 }
-END_TEST
 
 /* The file has older sections, experts over all ranks, and an adapter by patterns of names. */
-START_TEST(automodel_experts_and_adapters) {
+TSIM_TEST(automodel_experts_and_adapters) {
     const struct tsim_scenario *sc = imported(
         "automodel",
         STEPS
@@ -50,9 +49,8 @@ START_TEST(automodel_experts_and_adapters) {
     ck_assert_int_eq(sc->training.adapter.rank, 16);
     ck_assert_int_eq(sc->n_accelerators, 8);
 }
-END_TEST
 
-START_TEST(what_automodel_does_that_is_refused) {
+TSIM_TEST(what_automodel_does_that_is_refused) {
     static const char *const CASES[][2] = {{"recipe: FinetuneRecipeForVLM\n", "recipe"},
                                            {"teacher_model: {a: b}\n", "teacher_model.a"},
                                            {"optimizer: {_target_: x.Dion}\n", "optimizer._target_"},
@@ -64,7 +62,6 @@ START_TEST(what_automodel_does_that_is_refused) {
     check_refused("automodel", STEPS MODEL("nobody/knows-this"), "model.pretrained_model_name_or_path");
     check_refused("automodel", "model: {a: b}\n", "");
 }
-END_TEST
 
 /* ---- llm-foundry ---- */
 
@@ -75,7 +72,7 @@ END_TEST
     "global_train_batch_size: 1024\ndevice_train_microbatch_size: 8\nprecision: amp_bf16\nmax_duration: 63900ba\n"
 
 /* MPT-7B has no biases and alibi: 6.6 B parameters. */
-START_TEST(llm_foundry) {
+TSIM_TEST(llm_foundry) {
     const struct tsim_scenario *sc = imported(
         "llm-foundry",
         MPT "no_bias: true, vocab_size: 50432, attn_config: {alibi: true}}\n" RUN
@@ -108,11 +105,10 @@ START_TEST(llm_foundry) {
                   "model.attn_config.sliding_window_size");
     check_refused("llm-foundry", MPT "}\n" RUN "width_of_something: 3\n", "width_of_something");
 }
-END_TEST
 
 /* ---- accelerate ---- */
 
-START_TEST(accelerate) {
+TSIM_TEST(accelerate) {
     const struct tsim_scenario *sc =
         imported("accelerate",
                  "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 2\n"
@@ -145,7 +141,6 @@ START_TEST(accelerate) {
     check_refused("accelerate", "distributed_type: MULTI_CPU\n", "distributed_type");
     check_refused("accelerate", "debug: false\n", "");
 }
-END_TEST
 
 /* ---- InternEvo ---- */
 
@@ -157,7 +152,7 @@ END_TEST
 
 /* The rule of the width: int(4,096 x 8 / 3) in whole 256 is 11,008. InternLM's biases and norms; weights over four
  * ranks. */
-START_TEST(internevo) {
+TSIM_TEST(internevo) {
     const struct tsim_scenario *sc =
         imported("internevo",
                  DATA INTERN "parallel = dict(zero1=8, tensor=2, pipeline=dict(size=2), sequence_parallel=True)\n", 32);
@@ -185,13 +180,12 @@ START_TEST(internevo) {
     check_refused("internevo", DATA INTERN "parallel = dict(zero1=dict(size=-1, fsdp=True))\n", "parallel.zero1.fsdp");
     check_refused("internevo", "x = 3\n", "");
 }
-END_TEST
 
 /* ---- axolotl, LLaMA-Factory, nanotron ---- */
 
 #define AXOLOTL "micro_batch_size: 1\nsequence_len: 2048\nsample_packing: true\n"
 
-START_TEST(axolotl) {
+TSIM_TEST(axolotl) {
     /* a rank without an adapter says nothing; batch_size was that of an accelerator */
     const struct tsim_scenario *sc = imported(
         "axolotl",
@@ -219,9 +213,8 @@ START_TEST(axolotl) {
     ck_assert_int_eq(sc->training.adapter.rank, 0);
     ck_assert_int_eq(sc->training.precision, TSIM_BF16);
 }
-END_TEST
 
-START_TEST(nanotron) {
+TSIM_TEST(nanotron) {
     const struct tsim_scenario *sc = imported(
         "nanotron",
         "model:\n  dtype: bfloat16\n  model_config: {hidden_size: 256, num_hidden_layers: 4, num_attention_heads: 4, "
@@ -237,12 +230,11 @@ START_TEST(nanotron) {
     ck_assert_int_eq(sc->parallelism.expert, 2);
     ck_assert_int_eq(sc->training.global_batch_size, 24);
 }
-END_TEST
 
 /* ---- launch scripts ---- */
 
 /* torchrun: ranks, FSDP, a model by the name of its folder; arguments of the program's own share one warning. */
-START_TEST(script_of_torchrun) {
+TSIM_TEST(script_of_torchrun) {
     const struct tsim_scenario *sc = imported(
         "hf-trainer",
         "torchrun --nproc_per_node=4 --master_port=3389 train.py --model_name_or_path \"models/bigscience_bloom-3b\" "
@@ -257,11 +249,10 @@ START_TEST(script_of_torchrun) {
     ck_assert_int_eq(sc->training.sequence_length, 512);
     ck_assert_int_eq(sc->training.precision, TSIM_FP16);
 }
-END_TEST
 
 /* The script of accelerate launch has DeepSpeed's stage in the name of its file, an adapter of peft, and a quantized
  * model. */
-START_TEST(script_of_accelerate) {
+TSIM_TEST(script_of_accelerate) {
     const struct tsim_scenario *sc =
         imported("hf-trainer",
                  "accelerate launch --config_file cfg/deepspeed_zero3.yaml --num_processes 4 sft.py --packing "
@@ -275,11 +266,10 @@ START_TEST(script_of_accelerate) {
     ck_assert_int_eq(sc->training.adapter.rank, 64);
     ck_assert_int_eq(sc->training.recompute, TSIM_RECOMPUTE_FULL);
 }
-END_TEST
 
 /* The scripts have deepspeed --include, pairs of dpo, lengths of a source and a target, and a batch of all accelerators
  * (alpaca-lora). */
-START_TEST(scripts_of_others) {
+TSIM_TEST(scripts_of_others) {
     const struct tsim_scenario *sc =
         imported("hf-trainer",
                  "deepspeed --include localhost:0,1 dpo.py --deepspeed ds_z2.json --model_name_or_path gpt2-xl "
@@ -326,9 +316,8 @@ START_TEST(scripts_of_others) {
     ck_assert_int_eq(sc->parallelism.zero, 3);
     ck_assert_int_eq(sc->training.global_batch_size, 64);
 }
-END_TEST
 
-START_TEST(scripts_that_are_refused) {
+TSIM_TEST_LOOP(scripts_that_are_refused, 0, 7) {
     static const char *const CASES[][2] = {
         {"python run_glue.py --model_name_or_path gpt2 --per_device_train_batch_size 2\n", "program"},
         {"python train.py --model_name_or_path gpt2 --learning_rate 1 --vision_tower clip\n", "--vision_tower"},
@@ -339,26 +328,5 @@ START_TEST(scripts_that_are_refused) {
         {"python train.py --model_name_or_path gpt2 --learning_rate 1 --CL_method lora\n", "--CL_method"}};
     check_refused("hf-trainer", CASES[_i][0], CASES[_i][1]);
 }
-END_TEST
 
-static Suite *trainers_suite(void) {
-    Suite *suite = suite_create("import_trainers");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, automodel_pipeline);
-    tcase_add_test(tests, automodel_experts_and_adapters);
-    tcase_add_test(tests, what_automodel_does_that_is_refused);
-    tcase_add_test(tests, llm_foundry);
-    tcase_add_test(tests, accelerate);
-    tcase_add_test(tests, internevo);
-    tcase_add_test(tests, axolotl);
-    tcase_add_test(tests, nanotron);
-    tcase_add_test(tests, script_of_torchrun);
-    tcase_add_test(tests, script_of_accelerate);
-    tcase_add_test(tests, scripts_of_others);
-    tcase_add_loop_test(tests, scripts_that_are_refused, 0, 7);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(trainers_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

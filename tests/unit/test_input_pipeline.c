@@ -42,17 +42,16 @@ static double step_s(struct tsim_input_pipeline pipeline, double compute_s) {
 
 /* ---- the slowest of storage, cores, link and accelerator sets the pace ---- */
 
-START_TEST(min_of_three) {
+TSIM_TEST(min_of_three) {
     SAME(step_s(pipeline_of(0.010, 0.040, 0.001, 8, 2), 0.012),
          0.012); /* accelerator: 10 and 40 / 8 = 5 ms are faster */
     SAME(step_s(pipeline_of(0.030, 0.040, 0.001, 8, 2), 0.012), 0.030); /* storage, however many workers read */
     SAME(step_s(pipeline_of(0.001, 0.160, 0.001, 8, 2), 0.012), 0.020); /* 160 ms on 8 cores */
     SAME(step_s(pipeline_of(0.010, 0.040, 0.050, 8, 2), 0.012), 0.050); /* PCIe */
 }
-END_TEST
 
 /* It holds for any mix, several consumers and batches a step, with buffers that are deep enough. */
-START_TEST(min_of_four_anywhere) {
+TSIM_TEST(min_of_four_anywhere) {
     unsigned seed = 12345;
     for (int round = 0; round < 200; round++) {
         double s[4];
@@ -71,9 +70,8 @@ START_TEST(min_of_four_anywhere) {
                       workers, consumers, s[0], s[1], s[2], s[3], flow.step_s / pipeline.n_batches, expected_s);
     }
 }
-END_TEST
 
-START_TEST(what_binds_is_named) {
+TSIM_TEST(what_binds_is_named) {
     ck_assert_int_eq(flow_of(pipeline_of(0.010, 0.040, 0.001, 8, 2), 0.012).bound, TSIM_INPUT_BOUND_NONE);
     ck_assert_int_eq(flow_of(pipeline_of(0.030, 0.040, 0.001, 8, 2), 0.012).bound, TSIM_INPUT_BOUND_STORAGE);
     ck_assert_int_eq(flow_of(pipeline_of(0.001, 0.160, 0.001, 8, 2), 0.012).bound, TSIM_INPUT_BOUND_CPU);
@@ -84,36 +82,32 @@ START_TEST(what_binds_is_named) {
     ck_assert_int_eq(flow_of(slow, 0.012).bound, TSIM_INPUT_BOUND_REQUESTS);
     SAME(step_s(slow, 0.012), 0.4 / 8);
 }
-END_TEST
 
 /* ---- what prefetching hides ---- */
 
-START_TEST(without_prefetch_times_add_up) {
+TSIM_TEST(without_prefetch_times_add_up) {
     SAME(step_s(pipeline_of(0.010, 0.040, 0.003, 1, 0), 0.012), 0.010 + 0.040 + 0.003 + 0.012);
     SAME(step_s(pipeline_of(0.010, 0.040, 0.003, 8, 0), 0.012), 0.010 + 0.040 + 0.003 + 0.012);
 }
-END_TEST
 
 /* One batch under way per worker: reading, transforming and copying follow each other, under the accelerator's work. */
-START_TEST(one_batch_ahead) {
+TSIM_TEST(one_batch_ahead) {
     SAME(step_s(pipeline_of(0.010, 0.040, 0.003, 1, 1), 0.012), 0.010 + 0.040 + 0.003);
     SAME(step_s(pipeline_of(0.010, 0.040, 0.003, 1, 2), 0.012), 0.040);
 }
-END_TEST
 
 /* Crop, jitter and normalization take 10 + 15 + 5 ms a batch: a delay before each pass, or none at all; and one worker
  * of 30 ms cannot feed a pass of 10 ms. */
-START_TEST(preprocessing_of_30_ms) {
+TSIM_TEST(preprocessing_of_30_ms) {
     SAME(step_s(pipeline_of(0, 0.030, 0, 1, 0), 0.100), 0.130);
     SAME(step_s(pipeline_of(0, 0.030, 0, 1, 2), 0.100), 0.100);
     SAME(step_s(pipeline_of(0, 0.030, 0, 1, 2), 0.010), 0.030);
 }
-END_TEST
 
 /* The figure's bars: two epochs of three batches in all, files opened in 8 s, read in 12 s, trained on for 12 s. One
  * after another, opening twice: 88 s (the figure says about 90). Reading under training, opened once: 56 s (55). The
  * simulation is asked for the time of three batches in a row from empty buffers: that of one step of three. */
-START_TEST(prefetch_timeline) {
+TSIM_TEST(prefetch_timeline) {
     struct tsim_input_pipeline pipeline = pipeline_of(12, 0, 0, 1, 0);
     pipeline.n_batches = 3;
     double sequential_s = 2 * 8 + flow_of(pipeline, 12).first_step_s;
@@ -126,7 +120,6 @@ START_TEST(prefetch_timeline) {
     ck_assert_double_eq_tol(overlapped_s, 55, 1.5);
     ck_assert_double_eq_tol(1 - overlapped_s / sequential_s, 0.389, 0.03); /* the text's reduction */
 }
-END_TEST
 
 /* ---- GPT-2: 32 sequences of 1,024 tokens, half a million tokens a second and core, 256 KiB over PCIe 3.0 ---- */
 
@@ -137,7 +130,7 @@ static struct tsim_input_pipeline gpt2(int32_t workers, int32_t prefetch) {
     return pipeline;
 }
 
-START_TEST(tokenization) {
+TSIM_TEST(tokenization) {
     SAME(step_s(gpt2(1, 2), 1e-3), 65.536e-3);
     SAME(step_s(gpt2(8, 2), 1e-3), 8.192e-3);
     SAME(step_s(gpt2(1, 2), 80e-3), 80e-3);     /* V100: just hidden */
@@ -145,25 +138,22 @@ START_TEST(tokenization) {
     SAME(step_s(gpt2(8, 2), 45e-3), 45e-3);
     ck_assert_double_eq_tol(step_s(gpt2(1, 0), 80e-3), 80e-3 + 65.536e-3 + 0.0166e-3, 0.1e-6);
 }
-END_TEST
 
 /* A pipeline of 200 images/s keeps an accelerator of 1,000 images/s busy a fifth of the time, one of 2,000 a tenth. */
-START_TEST(starved_resnet) {
+TSIM_TEST(starved_resnet) {
     for (int32_t workers = 1; workers <= 8; workers *= 2) {
         struct tsim_input_pipeline pipeline = pipeline_of(0, workers / 200.0, 0, workers, 2);
         ck_assert_double_eq_tol(1e-3 / step_s(pipeline, 1e-3), 0.20, 1e-6);
         ck_assert_double_eq_tol(0.5e-3 / step_s(pipeline, 0.5e-3), 0.10, 1e-6);
     }
 }
-END_TEST
 
 /* Workers beyond the cores gain nothing. */
-START_TEST(workers_share_cores) {
+TSIM_TEST(workers_share_cores) {
     struct tsim_input_pipeline pipeline = pipeline_of(0, 0.080, 0, 16, 2);
     pipeline.cores = 4;
     SAME(step_s(pipeline, 1e-3), 0.080 / 4);
 }
-END_TEST
 
 /* ---- scenarios ---- */
 
@@ -176,7 +166,7 @@ static const struct tsim_scenario *load(const char *data) {
 }
 
 /* NVMe reads 3.5 GB/s in order, 0.35 GB/s at random. */
-START_TEST(nvme_by_access) {
+TSIM_TEST(nvme_by_access) {
     struct tsim_result random = train_fully(load("storage: nvme, sample_size: 1 MB"));
     ck_assert_double_eq_tol(random.step.throughput.samples_per_s, 350, 0.1);
     ck_assert(random.step.bottleneck_is_data);
@@ -184,17 +174,15 @@ START_TEST(nvme_by_access) {
     struct tsim_result in_order = train(load("storage: nvme, sample_size: 1 MB, access: sequential"));
     ck_assert_double_eq_tol(in_order.step.throughput.samples_per_s, 3500, 1);
 }
-END_TEST
 
-START_TEST(inline_storage) {
+TSIM_TEST(inline_storage) {
     struct tsim_result result =
         train(load("storage: {bandwidth: 2 GB/s, random_access: 0.25, shared: false}, sample_size: 100 kB"));
     ck_assert_double_eq_tol(result.step.throughput.samples_per_s, 5000, 5);
 }
-END_TEST
 
 /* Shared storage is divided, each node's own is not. */
-START_TEST(shared_storage) {
+TSIM_TEST(shared_storage) {
     for (int shared = 0; shared < 2; shared++) {
         const char *text = tsim_arena_printf(
             &arena,
@@ -205,11 +193,10 @@ START_TEST(shared_storage) {
         ck_assert_double_eq_tol(train(load_text(text)).step.throughput.samples_per_s, shared ? 1000 : 4000, 1);
     }
 }
-END_TEST
 
 /* Terms add up, and without waiting the step is what it is without `data`, but for what batches on their way take of
  * HBM. */
-START_TEST(ample_data_cost_nothing) {
+TSIM_TEST(ample_data_cost_nothing) {
     struct tsim_result with = train(load("storage: host-memory, workers: 64"));
     struct tsim_scenario without = *with.scenario;
     without.data.has = false;
@@ -221,19 +208,17 @@ START_TEST(ample_data_cost_nothing) {
     ck_assert_double_eq(with.step.terms.data_stall_s, 0);
     ck_assert_str_eq(with.step.input.bound, "none");
 }
-END_TEST
 
 /* There are 2 batches ahead of 256 pictures of 1,024 x 1,024 x 3 bytes: 1.61 GB. */
-START_TEST(prefetch_buffers) {
+TSIM_TEST(prefetch_buffers) {
     const struct tsim_scenario *sc = load("transfer_size: 3 MiB, workers: 1, prefetch: 2");
     ck_assert_double_eq(tsim_data_host_bytes(sc), 2.0 * 256 * 1024 * 1024 * 3);
     ck_assert_double_eq_tol(tsim_data_host_bytes(sc), 1.61e9, 0.005e9);
 }
-END_TEST
 
 /* Pipelines of every schedule, fed more slowly than they could work: the step is what the input needs, and part of the
  * waiting falls into bubbles. */
-START_TEST(pipelines_wait) {
+TSIM_TEST(pipelines_wait) {
     static const char *const SCHEDULES[] = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe"};
     for (size_t i = 0; i < sizeof SCHEDULES / sizeof SCHEDULES[0]; i++) {
         const char *text = tsim_arena_printf(
@@ -258,30 +243,5 @@ START_TEST(pipelines_wait) {
                                 t->time_s, 1e-6 * t->time_s);
     }
 }
-END_TEST
 
-static Suite *input_pipeline_suite(void) {
-    Suite *suite = suite_create("input_pipeline");
-    TCase *tcase = tcase_create("input_pipeline");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, min_of_three);
-    tcase_add_test(tcase, min_of_four_anywhere);
-    tcase_add_test(tcase, what_binds_is_named);
-    tcase_add_test(tcase, without_prefetch_times_add_up);
-    tcase_add_test(tcase, one_batch_ahead);
-    tcase_add_test(tcase, preprocessing_of_30_ms);
-    tcase_add_test(tcase, prefetch_timeline);
-    tcase_add_test(tcase, tokenization);
-    tcase_add_test(tcase, starved_resnet);
-    tcase_add_test(tcase, workers_share_cores);
-    tcase_add_test(tcase, nvme_by_access);
-    tcase_add_test(tcase, inline_storage);
-    tcase_add_test(tcase, shared_storage);
-    tcase_add_test(tcase, ample_data_cost_nothing);
-    tcase_add_test(tcase, prefetch_buffers);
-    tcase_add_test(tcase, pipelines_wait);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(input_pipeline_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

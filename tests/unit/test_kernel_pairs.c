@@ -81,7 +81,7 @@ static void profile_of_a_step(bool fuses, struct tsim_profile *profile, struct t
     tsim_kernel_pairs_find(&arena, profile, sequence, 0, pairs);
 }
 
-START_TEST(each_kernel_is_its_operator) {
+TSIM_TEST(each_kernel_is_its_operator) {
     struct tsim_profile profile;
     struct tsim_kernel_pairs pairs;
     double count = 0;
@@ -96,10 +96,9 @@ START_TEST(each_kernel_is_its_operator) {
     }
     ck_assert_double_eq_tol(count, (double)profile.n_events, 1e-9);
 }
-END_TEST
 
 /* One product fewer: products have no pairs, the others do. */
-START_TEST(another_number_is_not_paired) {
+TSIM_TEST(another_number_is_not_paired) {
     struct tsim_profile profile;
     struct tsim_kernel_pairs pairs;
     profile_of_a_step(true, &profile, &pairs);
@@ -108,16 +107,5 @@ START_TEST(another_number_is_not_paired) {
     for (size_t i = 0; i < pairs.n; i++)
         ck_assert_int_ne(pairs.items[i].class, TSIM_KERNEL_PRODUCT);
 }
-END_TEST
 
-static Suite *pairs_suite(void) {
-    Suite *suite = suite_create("kernel pairs");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, each_kernel_is_its_operator);
-    tcase_add_test(tests, another_number_is_not_paired);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(pairs_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

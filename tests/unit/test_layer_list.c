@@ -16,7 +16,7 @@ static const struct tsim_model *load(const char *id) {
 
 /* torchvision prints 4.09 and 0.71 GMAC. AlexNet by hand, output pixels x kernel area x in x out:
  * 55^2 363 64 + 27^2 1600 192 + 13^2 (1728 384 + 3456 256 + 2304 256) + 9216 4096 + 4096^2 + 4096 1000. */
-START_TEST(published_macs) {
+TSIM_TEST(published_macs) {
     double alexnet = 3025.0 * 363 * 64 + 729.0 * 1600 * 192 + 169.0 * (1728 * 384 + 3456 * 256 + 2304 * 256) +
                      9216.0 * 4096 + 4096.0 * 4096 + 4096.0 * 1000;
     ck_assert_double_eq(tsim_list_macs(load("alexnet")), alexnet);
@@ -26,12 +26,11 @@ START_TEST(published_macs) {
     ck_assert_double_eq_tol(tsim_list_macs(load("mobilenet-v2")), 0.300e9, 0.001e9);  /* Sandler et al. 2018, table 4 */
     ck_assert_double_eq_tol(tsim_list_macs(load("efficientnet-b0")), 0.39e9, 0.005e9);
 }
-END_TEST
 
 /* The first of EfficientNet-B0's blocks that is repeated, 16 channels of 112 x 112 to 24 of 56 x 56: up to 96, 3 x 3
  * channel by channel, the mean of each down to 4 and up to 96, each channel scaled, down to 24; the second of 24
  * channels adds its input. Scaling reads and writes its image forward, and twice backward; its input is kept. */
-START_TEST(inverted_blocks) {
+TSIM_TEST(inverted_blocks) {
     const struct tsim_model *m = load("efficientnet-b0");
     const struct tsim_list_layer *block[2][16];
     size_t n[2] = {0}, scale = 0;
@@ -69,11 +68,10 @@ START_TEST(inverted_blocks) {
     tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 2, &list);
     ck_assert_double_eq(find(&list, "channels, scale")->bytes, 5.0 * 96 * 56 * 56 * 2 * 4);
 }
-END_TEST
 
 /* ResNet-50 has 18 blocks: stem, 16 bottlenecks, classifier. The first of stage 3 maps 256 channels of 56 x 56 to 512
  * of 28 x 28. */
-START_TEST(resnet_blocks) {
+TSIM_TEST(resnet_blocks) {
     const struct tsim_model *m = load("resnet50");
     int32_t products = 0, norms = 0;
     ck_assert_int_eq(m->layers, 18);
@@ -93,7 +91,6 @@ START_TEST(resnet_blocks) {
     ck_assert_int_eq(projection->out_area, 28 * 28);
     ck_assert_int_eq(projection->stride, 2);
 }
-END_TEST
 
 /* The list has 4 channels of 8 x 8; 3 x 3 to 6 channels in 2 groups, norm, activation; then 6 x 64 features to 10. */
 static const struct tsim_list_layer LAYERS[] = {
@@ -125,7 +122,7 @@ static void init_small(struct example *x) {
 
 /* Weights 9 (4 / 2) 6 = 108 and 3,840 with 10 biases, 12 of the norm. Forward: 2 products of 5 x 64 by 3 by 18. The
  * first layer has no input gradient. */
-START_TEST(kernels_by_hand) {
+TSIM_TEST(kernels_by_hand) {
     struct example x;
     struct tsim_op_list list;
     init_small(&x);
@@ -149,10 +146,9 @@ START_TEST(kernels_by_hand) {
     tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 2);
 }
-END_TEST
 
 /* A micro-batch keeps the inputs of both products, 256 and 384 elements of 2 bytes a sample, and the norm's 384. */
-START_TEST(activations_by_hand) {
+TSIM_TEST(activations_by_hand) {
     struct example x;
     struct tsim_kept kept;
     init_small(&x);
@@ -165,11 +161,10 @@ START_TEST(activations_by_hand) {
     ck_assert_double_eq(memory.activations_bytes, 5 * 2 * (256 + 384 + 384));
     ck_assert_double_eq(memory.weights_bytes, 2 * 3970);
 }
-END_TEST
 
 /* In fp32, 3 x 3 without groups has 16 products over a quarter of the pixels, 4 / 9 of the FLOPs. In tf32 input and
  * output are moved once more. */
-START_TEST(algorithms) {
+TSIM_TEST(algorithms) {
     struct example x;
     struct tsim_op_list list;
     struct tsim_list_layer conv = {TSIM_LIST_PRODUCT, 0, 32, 32, 64, 64, 9, 1, 1, false, false};
@@ -193,7 +188,6 @@ START_TEST(algorithms) {
     ck_assert_double_eq_tol(list.ops[1].flops, direct * 4 / 9, 1e-6);
     ck_assert_double_eq(list.ops[0].bytes, bytes);
 }
-END_TEST
 
 static const struct tsim_accelerator *load_accelerator(const char *node) {
     const struct tsim_node *loaded = NULL;
@@ -222,7 +216,7 @@ static void time_groups(const struct tsim_accelerator *a, enum tsim_precision pr
 
 /* Depthwise on A100, 80 GB: 2 x 9 FLOP for each of 103 M results, 1.85 GFLOP, and 411 MB in bf16: 0.25 ms at the 0.8 of
  * 2.039 TB/s that its memory sustains and 3 us of latency. On the vector units, 19.5 TFLOP/s, it is 0.095 ms. */
-START_TEST(depthwise_is_bound_by_memory) {
+TSIM_TEST(depthwise_is_bound_by_memory) {
     const struct tsim_accelerator *a = load_accelerator("single-a100-80gb");
     double time_s[3], elements = 256.0 * 32 * 12544, bytes = 2 * (2 * elements + 9 * 32);
     time_groups(a, TSIM_BF16, 32, time_s);
@@ -236,10 +230,9 @@ START_TEST(depthwise_is_bound_by_memory) {
     time_groups(a, TSIM_TF32, 32, tf32_s); /* no layout is changed for units that are not used */
     ck_assert_double_eq_tol(tf32_s[0] - a->kernel_latency_s, 2 * (time_s[0] - a->kernel_latency_s), 1e-9);
 }
-END_TEST
 
 /* Groups save work: no kernel is slower with more of them, on GPUs, arrays that keep weights or results. */
-START_TEST(groups_are_not_slower) {
+TSIM_TEST(groups_are_not_slower) {
     static const char *const NODES[] = {"single-a100-80gb", "single-h100-sxm", "single-mi250x",
                                         "single-tpu-v4",    "single-gaudi2",   "single-v100-16gb"};
     const enum tsim_precision PRECISIONS[] = {TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16};
@@ -260,13 +253,12 @@ START_TEST(groups_are_not_slower) {
         }
     }
 }
-END_TEST
 
 /* DCGAN's products by hand, kernel area x in x out x pixels of the smaller image. The generator is trained on a batch
  * of b images: 6 b FLOPs a MAC, but for the input of its first layer. The discriminator judges three batches: two train
  * it, without the gradient of its images (12 b, and 4 b less in the first layer), and of the third only the gradients
  * of inputs are passed on (4 b). */
-START_TEST(adversaries_in_turn) {
+TSIM_TEST(adversaries_in_turn) {
     const struct tsim_model *m = load("dcgan");
     static const double GENERATOR[] = {16.0 * 100 * 512, 16.0 * 512 * 256 * 16, 16.0 * 256 * 128 * 64,
                                        16.0 * 128 * 64 * 256, 16.0 * 64 * 3 * 1024},
@@ -296,10 +288,9 @@ START_TEST(adversaries_in_turn) {
     ck_assert_double_eq_tol(flops, 7 * expected, 1e-9 * flops);
     ck_assert_double_eq(tsim_list_flops_per_sample(m), expected);
 }
-END_TEST
 
 /* A bias that no kernel takes along is read and written with every result: 5 samples of 32 x 64 in 2 bytes. */
-START_TEST(a_bias_by_itself) {
+TSIM_TEST(a_bias_by_itself) {
     struct example x;
     struct tsim_op_list list;
     struct tsim_list_layer conv = {.kind = TSIM_LIST_PRODUCT,
@@ -321,12 +312,11 @@ START_TEST(a_bias_by_itself) {
     tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_ptr_null(seek(&list, "bias"));
 }
-END_TEST
 
 /* A cross layer of 5 samples, fp16, 6 wide: product, first and last vectors in and one out; backward gradient, product
  * and first vector in, the product's gradient out, the first's added to. A bias in a pass of its own: 2 and 3 times the
  * product's 3 wide result, which sums the gradient, too; of a bottom MLP on the first of two ranks, for 10 samples. */
-START_TEST(cross_layer_and_bias_pass) {
+TSIM_TEST(cross_layer_and_bias_pass) {
     struct example x;
     struct tsim_op_list list;
     struct tsim_list_layer cross = {.kind = TSIM_LIST_CROSS, .in = 6, .in_area = 1, .out = 6, .out_area = 1};
@@ -362,12 +352,11 @@ START_TEST(cross_layer_and_bias_pass) {
     tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(find(&list, "bias, activation")->bytes, 2 * 10 * 3 * 2);
 }
-END_TEST
 
 /* DLRM's interaction of 5 samples, fp16: 9 vectors of 16, 36 products of two and the 16 of the bottom MLP go on.
  * Products of all with all are 2 x 9 x 9 x 16 FLOPs, twice that for the gradients. A fused kernel reads and writes each
  * once; otherwise a copy puts the vectors side by side before the product and another picks the triangle after it. */
-START_TEST(interaction_by_hand) {
+TSIM_TEST(interaction_by_hand) {
     struct example x;
     struct tsim_op_list list;
     struct tsim_list_layer layer = {
@@ -392,13 +381,12 @@ START_TEST(interaction_by_hand) {
             }
         }
 }
-END_TEST
 
 /* One kernel after another in fp16, of 5 samples: a 3 x 3 convolution of stride 2 in 2 groups from 4 x 64 to 6 x 16
  * values, with a bias; norm, sum, activation, pools to 4 places, with the places of maxima in 8 bytes; 6 to 8 features.
  * A weight's gradient is added to an fp32 sum. The input's gradient: each of 4 parts of the pixels takes a quarter of
  * the kernel. */
-START_TEST(traffic_by_hand) {
+TSIM_TEST(traffic_by_hand) {
     static const struct tsim_list_layer MIXED[] = {{TSIM_LIST_PRODUCT, 0, 4, 6, 64, 16, 9, 2, 2, true, false},
                                                    {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
                                                    {TSIM_LIST_ADD, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
@@ -460,7 +448,6 @@ START_TEST(traffic_by_hand) {
     ck_assert_double_eq(memory.activations_bytes, 2 * (1280 + 30) + 2 * 480 + 2 * 480 + 8 * 120);
     ck_assert_double_eq(memory.buffers_bytes, 2 * 2 * 1280); /* the widest is the image */
 }
-END_TEST
 
 /* Returns the sums of all operators of a name. */
 static struct tsim_op all_of(const struct tsim_op_list *list, const char *name) {
@@ -477,7 +464,7 @@ static struct tsim_op all_of(const struct tsim_op_list *list, const char *name) 
  * 480 in the block, 640 out. With sums in convolutions a norm reads and writes once, and the one that is added nothing.
  * All in convolutions, none has a pass forward; backward, the kernel of the input's gradient reads what the norm read,
  * or for a sum the other branch's gradient, a bit an element and both norms' inputs, and a pass makes 3 accesses. */
-START_TEST(batch_norms_in_convolutions) {
+TSIM_TEST(batch_norms_in_convolutions) {
     static const struct tsim_list_layer BLOCK[] = {{TSIM_LIST_PRODUCT, 0, 4, 4, 16, 16, 1, 1, 1, false, true},
                                                    {TSIM_LIST_NORM, 0, 4, 4, 16, 16, 1, 1, 1, false, false},
                                                    {TSIM_LIST_RELU, 0, 4, 4, 16, 16, 1, 1, 1, false, false},
@@ -524,11 +511,10 @@ START_TEST(batch_norms_in_convolutions) {
     tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(all_of(&list, "batch norm").bytes, EXPECTED[0].forward);
 }
-END_TEST
 
 /* Fused, an activation goes with what is before it; the first of a stage, after a pool, or of a model does not. Two
  * stages in a row hold twice their widest tensor and what the other one sends. */
-START_TEST(first_of_a_stage) {
+TSIM_TEST(first_of_a_stage) {
     static const struct tsim_list_layer CUT[] = {{TSIM_LIST_PRODUCT, 0, 6, 7, 1, 1, 1, 1, 1, false, true},
                                                  {TSIM_LIST_RELU, 1, 7, 7, 1, 1, 1, 1, 1, false, false},
                                                  {TSIM_LIST_PRODUCT, 1, 7, 9, 1, 1, 1, 1, 1, false, false}};
@@ -556,10 +542,9 @@ START_TEST(first_of_a_stage) {
         ck_assert_double_eq(memory.buffers_bytes, 2 * 5 * (2 * WIDEST[s] + 7));
     }
 }
-END_TEST
 
 /* Stages of whole blocks: each layer of the list is in one part, and no part looks behind the last. */
-START_TEST(parts_of_blocks) {
+TSIM_TEST(parts_of_blocks) {
     const struct tsim_model *m = load("resnet50");
     struct tsim_model part;
     size_t n = 0;
@@ -575,30 +560,5 @@ START_TEST(parts_of_blocks) {
     }
     ck_assert_uint_eq(n, m->n_list);
 }
-END_TEST
 
-static Suite *layer_list_suite(void) {
-    Suite *suite = suite_create("layer_list");
-    TCase *tc = tcase_create("layer_list");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, published_macs);
-    tcase_add_test(tc, resnet_blocks);
-    tcase_add_test(tc, inverted_blocks);
-    tcase_add_test(tc, adversaries_in_turn);
-    tcase_add_test(tc, a_bias_by_itself);
-    tcase_add_test(tc, cross_layer_and_bias_pass);
-    tcase_add_test(tc, interaction_by_hand);
-    tcase_add_test(tc, traffic_by_hand);
-    tcase_add_test(tc, batch_norms_in_convolutions);
-    tcase_add_test(tc, first_of_a_stage);
-    tcase_add_test(tc, parts_of_blocks);
-    tcase_add_test(tc, kernels_by_hand);
-    tcase_add_test(tc, activations_by_hand);
-    tcase_add_test(tc, algorithms);
-    tcase_add_test(tc, depthwise_is_bound_by_memory);
-    tcase_add_test(tc, groups_are_not_slower);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(layer_list_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

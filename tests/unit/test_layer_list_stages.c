@@ -26,18 +26,17 @@ static const struct tsim_scenario *load(const char *model, const char *paralleli
 
 /* torchvision's resnet50 has conv1 9,408 + bn1 128; layer1 215,808; layer2 1,219,584; layer3 7,098,368; layer4
  * 14,964,736; fc 2,049,000. */
-START_TEST(parameters_of_groups) {
+TSIM_TEST(parameters_of_groups) {
     const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
     ck_assert_ptr_nonnull(sc);
     static const double PARAMETERS[] = {9408 + 128 + 215808, 1219584, 7098368, 14964736 + 2049000};
     for (int32_t s = 0; s < 4; s++)
         ck_assert_double_eq_tol(tsim_stage_parameters(sc, s), PARAMETERS[s], 1e-6);
 }
-END_TEST
 
 /* 16 images of 2 bytes, 256 channels of 56 x 56, 512 of 28 x 28, 1024 of 14 x 14; gradients are as large on the way
  * back. */
-START_TEST(messages_between_groups) {
+TSIM_TEST(messages_between_groups) {
     const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
     ck_assert_ptr_nonnull(sc);
     static const double ELEMENTS[] = {256 * 56 * 56, 512 * 28 * 28, 1024 * 14 * 14};
@@ -46,7 +45,6 @@ START_TEST(messages_between_groups) {
         ck_assert_double_eq(tsim_message_bytes(sc, s + 1, s), 16 * 2 * ELEMENTS[s]);
     }
 }
-END_TEST
 
 static double whole_s(const struct tsim_scenario *sc, const struct tsim_scenario *part, double blocks,
                       enum tsim_pass_kind kind) {
@@ -56,7 +54,7 @@ static double whole_s(const struct tsim_scenario *sc, const struct tsim_scenario
 }
 
 /* Kernels and what they keep: nothing is lost at the cuts, and nothing done twice. */
-START_TEST(stages_are_the_whole) {
+TSIM_TEST(stages_are_the_whole) {
     const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
     ck_assert_ptr_nonnull(sc);
     double kept_bytes = 0;
@@ -73,11 +71,10 @@ START_TEST(stages_are_the_whole) {
         ck_assert_double_eq_tol(parts_s[kind] / whole_s(sc, sc, (double)sc->model->layers, (enum tsim_pass_kind)kind),
                                 1, 1e-12);
 }
-END_TEST
 
 /* Eight micro-batches through four stages, the slowest of which sets the pace: at least 8 of its passes, and what the
  * others take once. */
-START_TEST(the_slowest_stage_sets_the_pace) {
+TSIM_TEST(the_slowest_stage_sets_the_pace) {
     const struct tsim_scenario *sc = load("resnet50", BY_GROUPS);
     const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
     struct tsim_result result;
@@ -97,9 +94,8 @@ START_TEST(the_slowest_stage_sets_the_pace) {
     ck_assert_double_gt(result.step.terms.time_s, 8 * slowest_s);
     ck_assert_double_lt(result.step.terms.time_s, 1.25 * least_s);
 }
-END_TEST
 
-START_TEST(what_is_refused) {
+TSIM_TEST(what_is_refused) {
     static const char *const CASES[][3] = {
         {"resnet50", "{tensor: 2}", "by blocks into a pipeline"},
         {"resnet50", "{pipeline: 2, schedule: zb-h1}", "under this schedule"},
@@ -112,11 +108,10 @@ START_TEST(what_is_refused) {
         ck_assert_ptr_nonnull(strstr(diags.items[before].message, CASES[i][2]));
     }
 }
-END_TEST
 
 /* 4,096 images are too many at once: the largest half of a half of ... that fits is offered, and nothing that a list
  * does not have. */
-START_TEST(what_would_fit) {
+TSIM_TEST(what_would_fit) {
     const struct tsim_scenario *sc = load("resnet50", "{data: 4}");
     static const struct tsim_override LARGE[] = {{"training.global_batch_size", "16384"},
                                                  {"training.micro_batch_size", "4096"}};
@@ -142,30 +137,13 @@ START_TEST(what_would_fit) {
     }
     ck_assert(is_smaller);
 }
-END_TEST
 
 /* A software that recomputes by default does not refuse a list of layers, which cannot be recomputed. */
-START_TEST(software_recomputes_no_list) {
+TSIM_TEST(software_recomputes_no_list) {
     const struct tsim_scenario *sc =
         load_text("schema: tsim/v1\nname: l\nmodel: dcgan\ncluster: {node: tpu-v4-host}\nsoftware: maxtext-tpu-2023\n");
     ck_assert_int_eq(sc->software->defaults.recompute, TSIM_RECOMPUTE_FULL);
     ck_assert_int_eq(sc->training.recompute, TSIM_RECOMPUTE_NONE);
 }
-END_TEST
 
-static Suite *layer_list_stages_suite(void) {
-    Suite *suite = suite_create("layer_list_stages");
-    TCase *tests = tcase_create("layer_list_stages");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, software_recomputes_no_list);
-    tcase_add_test(tests, parameters_of_groups);
-    tcase_add_test(tests, messages_between_groups);
-    tcase_add_test(tests, stages_are_the_whole);
-    tcase_add_test(tests, the_slowest_stage_sets_the_pace);
-    tcase_add_test(tests, what_is_refused);
-    tcase_add_test(tests, what_would_fit);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(layer_list_stages_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

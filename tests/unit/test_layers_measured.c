@@ -17,7 +17,7 @@ static struct tsim_part_costs layer_of(const char *scenario, const struct tsim_o
 /* A layer of GPT 22B over eight A100, four sequences of 2,048 tokens: Korthikanti et al. 2022 (arXiv:2205.05198), table 4, in
  * ms, to 0.1. Backward all-reduces run beside products of weight gradients; sequence parallelism gathers the inputs of those
  * again. With nothing beside products backward passes would be 7 to 10 % longer. */
-START_TEST(korthikanti) {
+TSIM_TEST(korthikanti) {
     static const struct {
         const char *sequence, *recompute;
         double forward_ms, backward_ms;
@@ -40,15 +40,5 @@ START_TEST(korthikanti) {
         ck_assert_double_gt(one_by_one_ms, 1.06 * LAYERS[i].backward_ms);
     }
 }
-END_TEST
 
-static Suite *layers_suite(void) {
-    Suite *suite = suite_create("layers, measured");
-    TCase *tcase = tcase_create("alone");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, korthikanti);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(layers_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -28,7 +28,7 @@ static void resolve(void) {
 
 /* E[l^2] / E[l] is M (1 + c^2); the longest of two is 2 M Phi(sigma / sqrt 2) on average, sigma^2 = ln(1 + c^2). With
  * one replica nobody waits for another. */
-START_TEST(lognormal) {
+TSIM_TEST(lognormal) {
     for (double cv = 0.25; cv <= 1; cv *= 2) {
         init(4096, cv, TSIM_BATCHING_LONGEST);
         e.scenario.parallelism.data = 1;
@@ -42,11 +42,10 @@ START_TEST(lognormal) {
         ck_assert_double_eq_tol((double)l->pass / (2 * 4096 * gsl_cdf_ugaussian_P(sigma / sqrt(2))), 1, 5e-3);
     }
 }
-END_TEST
 
 /* Samples of one length are not padded, but to whole 8 tokens of each tensor rank. Long ones are cut. The slowest of
  * many replicas takes longer, but less so if each has many micro-batches. */
-START_TEST(limits) {
+TSIM_TEST(limits) {
     init(1001, 0, TSIM_BATCHING_LONGEST);
     e.scenario.parallelism.tensor = 4;
     resolve();
@@ -69,10 +68,9 @@ START_TEST(limits) {
     ck_assert_int_lt(pass[0], pass[2]);
     ck_assert_int_lt(pass[2], pass[1]);
 }
-END_TEST
 
 /* Packs are whole sequences whose tokens attend to their own sample; padding is worked on like any token. */
-START_TEST(passes) {
+TSIM_TEST(passes) {
     struct tsim_op_list list;
     init(512, 1, TSIM_BATCHING_PACKED);
     e.scenario.training.sequence_length = 4096;
@@ -94,11 +92,10 @@ START_TEST(passes) {
     ck_assert_double_eq(tsim_op_shape_first(&e.scenario).t, 4096);
     ck_assert_double_lt(tsim_useful_length(&e.scenario), 512);
 }
-END_TEST
 
 /* Samples of 0.6 of a pack have one each; of 0.5, two; of 0.3, three. If short and long ones are mixed, short ones fill
  * the rest; what stays empty is padding. */
-START_TEST(packs) {
+TSIM_TEST(packs) {
     static const struct {
         double mean, cv, least, most;
     } CASES[] = {{600, 0, 0.6, 0.6}, {500, 0, 1, 1}, {300, 0, 0.9, 0.9}, {700, 0.2, 0.7, 0.75}, {400, 1, 1, 1}};
@@ -113,12 +110,11 @@ START_TEST(packs) {
                                 1000 * useful / e.scenario.training.lengths.sample, 1e-9);
     }
 }
-END_TEST
 
 /* Passes that stand for all have the mean length of a pass, and its spread but for the tails: the
  * variance of a normal's quantiles in the middle of eight equal parts. If samples are alike, or packed or padded to the
  * end, passes are alike. */
-START_TEST(lengths_of_passes) {
+TSIM_TEST(lengths_of_passes) {
     int64_t lengths[TSIM_PASS_LENGTHS];
     double mean = 0, log_mean = 0, variance = 0;
     init(40000, 0.1, TSIM_BATCHING_LONGEST);
@@ -143,7 +139,6 @@ START_TEST(lengths_of_passes) {
     init(40000, 0.1, TSIM_BATCHING_WHOLE);
     ck_assert_int_eq(tsim_lengths_of_passes(&e.scenario, lengths), 0);
 }
-END_TEST
 
 struct kernels {
     double time_s[2 * TSIM_MAX_OPS];
@@ -156,7 +151,7 @@ static void take(void *context, const struct tsim_pass_operator *row) {
 }
 
 /* A kernel takes the mean of what it takes in passes of each length. */
-START_TEST(mean_of_lengths) {
+TSIM_TEST(mean_of_lengths) {
     int64_t lengths[TSIM_PASS_LENGTHS];
     struct kernels all = {.n = 0};
     double sum_s[2 * TSIM_MAX_OPS] = {0};
@@ -183,10 +178,9 @@ START_TEST(mean_of_lengths) {
         ck_assert_double_eq_tol(all.time_s[k] / sum_s[k], 1, 1e-9);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* Memory is that of the longest sample, whatever is padded to. */
-START_TEST(memory) {
+TSIM_TEST(memory) {
     struct tsim_stage_memory padded, whole;
     init(512, 1, TSIM_BATCHING_LONGEST);
     e.scenario.training.sequence_length = 4096;
@@ -198,20 +192,5 @@ START_TEST(memory) {
     ck_assert_double_eq(padded.activations_bytes, whole.activations_bytes);
     ck_assert_double_eq(padded.total_bytes, whole.total_bytes);
 }
-END_TEST
 
-static Suite *lengths_suite(void) {
-    Suite *suite = suite_create("lengths");
-    TCase *tests = tcase_create("samples");
-    suite_add_tcase(suite, tests);
-    tcase_add_test(tests, lognormal);
-    tcase_add_test(tests, limits);
-    tcase_add_test(tests, passes);
-    tcase_add_test(tests, packs);
-    tcase_add_test(tests, lengths_of_passes);
-    tcase_add_test(tests, mean_of_lengths);
-    tcase_add_test(tests, memory);
-    return suite;
-}
-
-TSIM_TEST_MAIN(lengths_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

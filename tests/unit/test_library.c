@@ -24,7 +24,7 @@ static void tear_down(void) {
     tsim_job_free(NULL);
 }
 
-START_TEST(figures) {
+TSIM_TEST(figures) {
     ck_assert(isnan(tsim_job_figure(job, "step.time_s")));
     ck_assert_str_eq(tsim_job_json(job), "{}");
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
@@ -40,9 +40,8 @@ START_TEST(figures) {
     ck_assert(isnan(tsim_job_figure(job, "scenario")));
     ck_assert_ptr_nonnull(strstr(tsim_job_json(job), "\"scenario\": \"small\""));
 }
-END_TEST
 
-START_TEST(settings) {
+TSIM_TEST(settings) {
     ck_assert_int_eq(tsim_job_set(job, "training.global_batch_size", "32"), TSIM_JOB_OK);
     ck_assert_int_eq(tsim_job_set(job, "training.global_batch_size", "16"), TSIM_JOB_OK); /* the later one wins */
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
@@ -54,9 +53,8 @@ START_TEST(settings) {
     tokens = tsim_job_figure(job, "step.time_s") * tsim_job_figure(job, "throughput.tokens_per_s");
     ck_assert_double_eq_tol(tokens, 8 * 1024, 1e-6);
 }
-END_TEST
 
-START_TEST(mistakes) {
+TSIM_TEST(mistakes) {
     struct tsim_job *empty = tsim_job_new();
     ck_assert_int_eq(tsim_job_run(empty), TSIM_JOB_INVALID);
     ck_assert_ptr_nonnull(strstr(tsim_job_messages(empty), "no scenario"));
@@ -75,9 +73,8 @@ START_TEST(mistakes) {
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
     ck_assert_ptr_null(strstr(tsim_job_messages(job), "error"));
 }
-END_TEST
 
-START_TEST(too_large) {
+TSIM_TEST(too_large) {
     tsim_job_set(job, "model", "gpt3-175b");
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_DOES_NOT_FIT);
     ck_assert_double_eq(tsim_job_figure(job, "memory.fits"), 0);
@@ -87,7 +84,6 @@ START_TEST(too_large) {
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
     ck_assert_double_gt(tsim_job_figure(job, "step.time_s"), 0);
 }
-END_TEST
 
 /* ---- sweeps ---- */
 
@@ -110,7 +106,7 @@ static int keep(void *context, const struct tsim_job_point *point) {
     return seen->n == seen->n_most;
 }
 
-START_TEST(sweeps) {
+TSIM_TEST(sweeps) {
     static const char *const AXES[] = {"training.global_batch_size=8,12,16", "training.micro_batch_size=4,8"};
     struct seen one = {.n_most = -1}, four = {.n_most = -1}, few = {.n_most = 2};
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
@@ -133,9 +129,8 @@ START_TEST(sweeps) {
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
     ck_assert_double_eq(tsim_job_figure(job, "step.time_s"), one.time_s[4]); /* a point is a run */
 }
-END_TEST
 
-START_TEST(mistakes_of_axes) {
+TSIM_TEST(mistakes_of_axes) {
     static const char *const UNKNOWN[] = {"training.batch=1,2"}, *const NO_VALUES[] = {"cluster.nodes"};
     struct seen seen = {.n_most = -1};
     ck_assert_int_eq(tsim_job_sweep(job, UNKNOWN, 1, 2, keep, &seen), TSIM_JOB_INVALID);
@@ -144,11 +139,10 @@ START_TEST(mistakes_of_axes) {
     ck_assert_int_eq(tsim_job_sweep(job, NULL, 0, 2, keep, &seen), TSIM_JOB_INVALID); /* no `sweep:` section */
     ck_assert_int_eq(seen.n, 0);
 }
-END_TEST
 
 /* ---- commands ---- */
 
-START_TEST(commands) {
+TSIM_TEST(commands) {
     static const char *const RUN[] = {"mine", "--set", "training.global_batch_size=16"}, *const SHOW[] = {
                                                                                              "model/gpt2-small"};
     ck_assert_int_eq(tsim_job_set(job, "training.global_batch_size", "16"), TSIM_JOB_OK);
@@ -166,9 +160,8 @@ START_TEST(commands) {
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK); /* this keeps what was loaded and set */
     ck_assert_ptr_nonnull(strstr(tsim_job_json(job), expected));
 }
-END_TEST
 
-START_TEST(mistakes_of_commands) {
+TSIM_TEST(mistakes_of_commands) {
     static const char *const RUN[] = {"mine"}, *const UNKNOWN[] = {"mine", "--wek"},
                              *const FIT[] = {"mine", "--set", "model=gpt3-175b"};
     char name[2] = "a";
@@ -187,9 +180,8 @@ START_TEST(mistakes_of_commands) {
         ck_assert_int_eq(tsim_job_lend(job, name, ""), TSIM_JOB_OK);
     ck_assert_int_eq(tsim_job_lend(job, "one more", ""), TSIM_JOB_INVALID);
 }
-END_TEST
 
-START_TEST(interrupts) {
+TSIM_TEST(interrupts) {
     static const char *const PLAN[] = {"mine", "--vary", "cluster.nodes=1,2,4,8", "--set",
                                        "cluster={node: dgx-h100, fabric: ib-ndr}"},
                              *const AXES[] = {"training.global_batch_size=8,16"};
@@ -202,7 +194,6 @@ START_TEST(interrupts) {
     ck_assert_int_eq(tsim_job_sweep(job, AXES, 1, 1, keep, &seen), TSIM_JOB_INTERRUPTED);
     ck_assert_int_eq(tsim_job_sweep(job, AXES, 1, 1, keep, &seen), TSIM_JOB_OK);
 }
-END_TEST
 
 /* ---- jobs on threads ---- */
 
@@ -222,7 +213,7 @@ static void *run_often(void *times_s) {
     return NULL;
 }
 
-START_TEST(threads) {
+TSIM_TEST(threads) {
     pthread_t thread[N_THREADS];
     double time_s[N_THREADS][N_RUNS] = {{0}};
     for (int i = 0; i < N_THREADS; i++)
@@ -235,24 +226,5 @@ START_TEST(threads) {
             ck_assert_double_eq(time_s[k][i], time_s[0][i]);
     }
 }
-END_TEST
 
-static Suite *library_suite(void) {
-    Suite *suite = suite_create("library");
-    TCase *tcase = tcase_create("jobs");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, figures);
-    tcase_add_test(tcase, settings);
-    tcase_add_test(tcase, mistakes);
-    tcase_add_test(tcase, too_large);
-    tcase_add_test(tcase, sweeps);
-    tcase_add_test(tcase, mistakes_of_axes);
-    tcase_add_test(tcase, commands);
-    tcase_add_test(tcase, mistakes_of_commands);
-    tcase_add_test(tcase, interrupts);
-    tcase_add_test(tcase, threads);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(library_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -35,7 +35,7 @@ static double backward(enum tsim_part part) {
 
 /* MiniMax-Text-01: h 6,144, 64 heads of 128, chunks of 256. A token has h x 4 w + w x h multiplications of products, and
  * for each head 2 C d of scores and values and 2 d d of outputs and states; backward has two of each. */
-START_TEST(lightning) {
+TSIM_TEST(lightning) {
     const double h = 6144, w = 8192, d = 128, heads = 64, chunk = 256;
     const double core = heads * (2 * chunk * d + 2 * d * d), macs = 5 * h * w + core;
     begin("minimax-text-01", 1);
@@ -51,10 +51,9 @@ START_TEST(lightning) {
     begin("minimax-text-01", 8);
     ck_assert_double_eq(8 * forward(TSIM_PART_LIGHTNING), whole);
 }
-END_TEST
 
 /* The state stays as it is, however many tokens are cached: 64 x 128 x 128 numbers of fp32. */
-START_TEST(states) {
+TSIM_TEST(states) {
     begin("minimax-text-01", 1);
     x.scenario.cached_tokens = 1000;
     ck_assert_double_eq(tsim_layer_cache_bytes(&x.scenario, TSIM_PART_LIGHTNING), 64 * 128 * 128 * 4);
@@ -65,10 +64,9 @@ START_TEST(states) {
     x.scenario.cached_tokens = 5000; /* behind the 4,096 of this pass: keys and values of 2 heads of 64 */
     ck_assert_double_eq(tsim_layer_cache_bytes(&x.scenario, TSIM_PART_BESIDE), state + 9096 * 2 * 2 * 64 * 2.0);
 }
-END_TEST
 
 /* Both kinds of heads do what they do alone. One norm, one gather and one reduction serve both, each way. */
-START_TEST(side_by_side) {
+TSIM_TEST(side_by_side) {
     struct tsim_op_list list;
     begin("falcon-h1-tiny-90m", 1);
     ck_assert_int_eq(tsim_model_layer(&x.model, 0), TSIM_PART_BESIDE_LAYER);
@@ -88,17 +86,5 @@ START_TEST(side_by_side) {
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2 * stream);
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), stream);
 }
-END_TEST
 
-static Suite *linear_attention_suite(void) {
-    Suite *suite = suite_create("linear attention");
-    TCase *tc = tcase_create("linear attention");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, lightning);
-    tcase_add_test(tc, states);
-    tcase_add_test(tc, side_by_side);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(linear_attention_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -31,7 +31,7 @@ static double parameters_of(const struct tsim_result *result) {
 /* An all-reduce of fp32 weights, in every step or in every second. With ZeRO-1 a rank sends 2 x 3/4 of its eighth to
  * those of 3 other nodes; whole weights go around a ring of all 32, of which each rank's share of the ports is an
  * eighth. */
-START_TEST(exchanges_are_shared_out_over_steps) {
+TSIM_TEST(exchanges_are_shared_out_over_steps) {
     struct tsim_result first = every(1, "zero: 1"), second = every(2, "zero: 1");
     double rate = tsim_machine_of(&arena, first.scenario, NULL).cluster->nic_bytes_per_s;
     double eighth_s = 4 * parameters_of(&first) / 8 / rate;
@@ -39,20 +39,18 @@ START_TEST(exchanges_are_shared_out_over_steps) {
     first = every(1, "zero: 0"), second = every(2, "zero: 0");
     SAME(first.step.terms.exposed_data_s - second.step.terms.exposed_data_s, 2 * 31.0 / 32 * eighth_s / 2);
 }
-END_TEST
 
 /* Workers that never meet send what a node on its own does; only the slowest of 32 accelerators is slower than that of
  * 8. */
-START_TEST(between_them_workers_are_alone) {
+TSIM_TEST(between_them_workers_are_alone) {
     struct tsim_result together = every(1000000000, "zero: 1"), alone = run(1, "zero: 1, overlap: {parameters: false}");
     ck_assert_double_eq_tol(together.step.terms.exposed_data_s, alone.step.terms.exposed_data_s, 1e-8);
     ck_assert_double_eq_tol(together.step.terms.time_s / alone.step.terms.time_s, 1, 0.01);
     SAME(together.step.memory.peak_bytes, alone.step.memory.peak_bytes);
 }
-END_TEST
 
 /* A copy of the weights and a momentum take four bytes each, of the rank's eighth: as much as Adam's two moments. */
-START_TEST(outer_momentum_is_kept) {
+TSIM_TEST(outer_momentum_is_kept) {
     struct tsim_result average = every(100, "zero: 1"),
                        nesterov = run(4, "zero: 1, local_sgd: {workers: 4, steps: 100, outer: nesterov}");
     SAME(nesterov.step.memory.buffers_bytes - average.step.memory.buffers_bytes, average.step.memory.optimizer_bytes);
@@ -60,18 +58,16 @@ START_TEST(outer_momentum_is_kept) {
     SAME(nesterov.step.terms.exposed_data_s - average.step.terms.exposed_data_s,
          24 * parameters_of(&average) / 8 / rate / 100);
 }
-END_TEST
 
 /* Rank by rank on the links of the topology, a step takes as long. */
-START_TEST(unfolded_is_the_same) {
+TSIM_TEST(unfolded_is_the_same) {
     const char *plan = "zero: 1, local_sgd: {workers: 4, steps: 5}";
     struct tsim_result folded = train(load_text(text_of(4, "fluid", plan))),
                        unfolded = train(load_text(text_of(4, "fluid, fold: off", plan)));
     SAME(unfolded.step.terms.time_s, folded.step.terms.time_s);
 }
-END_TEST
 
-START_TEST(workers_are_whole) {
+TSIM_TEST(workers_are_whole) {
     static const char *const REFUSED[] = {"workers: 3, steps: 10", "workers: 4", "steps: 10", "workers: 1, steps: 10"};
     for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++) {
         ck_assert_ptr_null(
@@ -81,19 +77,5 @@ START_TEST(workers_are_whole) {
     }
     ck_assert_ptr_null(try_text(text_of(4, "steps", "zero: 0, local_sgd: {workers: 4, steps: 10}")));
 }
-END_TEST
 
-static Suite *local_sgd_suite(void) {
-    Suite *suite = suite_create("local_sgd");
-    TCase *tc = tcase_create("local_sgd");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, exchanges_are_shared_out_over_steps);
-    tcase_add_test(tc, between_them_workers_are_alone);
-    tcase_add_test(tc, outer_momentum_is_kept);
-    tcase_add_test(tc, unfolded_is_the_same);
-    tcase_add_test(tc, workers_are_whole);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(local_sgd_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -23,7 +23,7 @@ static void begin(const char *id, int64_t tensor) {
 
 /* mamba-2.8b has, for a token and layer, h (2 d) + d (r + 2 n) + r d + d h multiplications with h 2,560, d 5,120, r
  * 160, n 16; backward has two of each. */
-START_TEST(products) {
+TSIM_TEST(products) {
     struct tsim_op_list list;
     double h = 2560, d = 5120, r = 160, n = 16, macs = 2048 * (h * 2 * d + d * (r + 2 * n) + r * d + d * h);
     begin("mamba-2.8b", 1);
@@ -39,10 +39,9 @@ START_TEST(products) {
     tsim_operators_forward(&x.scenario, TSIM_PART_MAMBA1, 0, &list);
     ck_assert_double_eq(find(&list, "Mamba scan")->bytes, 2048 * (4 * d + 2 * n) * 2);
 }
-END_TEST
 
 /* Channels are divided; step sizes and vectors come from all of them, and are summed: r + 2 n values a token. */
-START_TEST(tensor_ranks) {
+TSIM_TEST(tensor_ranks) {
     struct tsim_op_list whole, part;
     begin("jamba-v0.1", 1);
     tsim_operators_forward(&x.scenario, TSIM_PART_MAMBA1_LAYER, 0, &whole);
@@ -54,20 +53,18 @@ START_TEST(tensor_ranks) {
     tsim_operators_backward(&x.scenario, TSIM_PART_MAMBA1_LAYER, 0, &part);
     ck_assert_double_eq(find(&part, "tensor: reduce, Mamba vectors")->collective_bytes, 2048 * (256 + 2 * 16) * 2);
 }
-END_TEST
 
 /* Input of the norm and of the block; input before and behind the convolution, gate and steps, vectors; the result: of
  * a layer that stands alone. */
-START_TEST(kept) {
+TSIM_TEST(kept) {
     begin("mamba-2.8b", 1);
     ck_assert_double_eq(tsim_layer_activation_bytes(&x.scenario, TSIM_PART_MAMBA1),
                         2048.0 * 2 * (2 * 2560 + 4 * 5120 + 160 + 2 * 16 + 5120));
 }
-END_TEST
 
 /* Buffers hold the gradient of scores if a layer has scores: written out, 2 bytes x heads x tokens^2; these have
  * none. */
-START_TEST(no_scores) {
+TSIM_TEST(no_scores) {
     struct tsim_stage_memory of[2];
     begin("mamba-2.8b", 1);
     static const enum tsim_attention WAYS[] = {TSIM_ATTENTION_FLASH, TSIM_ATTENTION_STANDARD};
@@ -81,10 +78,9 @@ START_TEST(no_scores) {
     x.scenario.training.attention = TSIM_ATTENTION_STANDARD;
     ck_assert_double_eq(tsim_layer_core_bytes(&x.scenario, TSIM_PART_LAYER), 2.0 * 32 * 2048 * 2048);
 }
-END_TEST
 
 /* Jamba: one layer in eight attends, and every second one has experts. */
-START_TEST(hybrid) {
+TSIM_TEST(hybrid) {
     begin("jamba-v0.1", 1);
     struct tsim_parts parts = tsim_model_parts(&x.model);
     ck_assert_double_eq(parts.times[TSIM_PART_LAYER] + parts.times[TSIM_PART_EXPERT_LAYER], 4);
@@ -92,19 +88,5 @@ START_TEST(hybrid) {
     ck_assert_int_eq(tsim_model_layer(&x.model, 4), TSIM_PART_LAYER);
     ck_assert_int_eq(tsim_model_layer(&x.model, 1), TSIM_PART_MAMBA1_EXPERT_LAYER);
 }
-END_TEST
 
-static Suite *mamba1_suite(void) {
-    Suite *suite = suite_create("mamba1");
-    TCase *tc = tcase_create("mamba1");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, products);
-    tcase_add_test(tc, tensor_ranks);
-    tcase_add_test(tc, kept);
-    tcase_add_test(tc, no_scores);
-    tcase_add_test(tc, hybrid);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(mamba1_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -33,7 +33,7 @@ static void init_22b(void) {
 
 static const double SBH = 2048.0 * 4 * 6144, A = 64, S = 2048, H = 6144, T = 8;
 
-START_TEST(layer_activations) {
+TSIM_TEST(layer_activations) {
     init_22b();
     double scores = 5 * A * S / (H * T);
     ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * (10 + 24 / T + scores), 1);
@@ -46,12 +46,11 @@ START_TEST(layer_activations) {
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
     ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * 2, 1);
 }
-END_TEST
 
 /* DeepSpeed's flat tensors: gradients of the quarter that the rank updates joined, in fp16 and in fp32, and two buckets
  * of 1e6 in fp16; without sharded states all of them, and the bucket for reductions alone. Gradients in fp32 are not
  * converted. Measured: BLOOM's tuning runs (scenarios/published). */
-START_TEST(flat_updates) {
+TSIM_TEST(flat_updates) {
     struct tsim_stage_memory plain, flat;
     init_22b();
     e.scenario.training.gradient_precision = TSIM_FP16;
@@ -89,10 +88,9 @@ START_TEST(flat_updates) {
         ck_assert_double_eq_tol(flat.total_bytes - plain.total_bytes, LARGE[zero], 10);
     }
 }
-END_TEST
 
 /* Four stages: the first has four micro-batches in flight, 2 sbh each; the last sends nothing on. */
-START_TEST(outputs_in_flight) {
+TSIM_TEST(outputs_in_flight) {
     struct tsim_stage_memory plain, kept;
     init_22b();
     e.scenario.parallelism.pipeline = 4;
@@ -108,10 +106,9 @@ START_TEST(outputs_in_flight) {
                                 10);
     }
 }
-END_TEST
 
 /* Sums of 4 bytes leave 2 more bytes a parameter for gradients; sums of 2 bytes are the gradients themselves. */
-START_TEST(gradients_beside_their_sums) {
+TSIM_TEST(gradients_beside_their_sums) {
     struct tsim_stage_memory plain, kept;
     init_22b();
     for (int i = 0; i < 2; i++) {
@@ -125,11 +122,10 @@ START_TEST(gradients_beside_their_sums) {
         ck_assert_double_eq_tol(kept.gradients_bytes, plain.gradients_bytes * (is_wide ? 1.5 : 1), 10);
     }
 }
-END_TEST
 
 /* A checkpoint every k layers: 2 sbh / k a layer, and k layers whole while they are recomputed (Chen et al. 2016,
  * arXiv:1604.06174, section 3; sqrt is k = sqrt(layers), resolved when a scenario is read). */
-START_TEST(every_k_layers) {
+TSIM_TEST(every_k_layers) {
     struct tsim_stage_memory every, full;
     init_22b();
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
@@ -145,11 +141,10 @@ START_TEST(every_k_layers) {
         ck_assert_double_eq_tol(every.buffers_bytes - full.buffers_bytes, 5 * whole, 10);
     }
 }
-END_TEST
 
 /* The first 5 layers of each chunk keep their inputs alone, the other 19 of two stages of 24 everything; a stage of 3
  * keeps 3 inputs. The mean over all layers is what one layer keeps in other sums. */
-START_TEST(so_many_layers) {
+TSIM_TEST(so_many_layers) {
     struct tsim_stage_memory some, none, full;
     static int64_t uneven[] = {45, 3};
     init_22b();
@@ -179,12 +174,11 @@ START_TEST(so_many_layers) {
         ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * 2, 1);
     }
 }
-END_TEST
 
 /* A decoder's layer after an encoder of as many tokens: its attention to the encoder's result keeps another norm's
  * input, block's input and mask, 5 sbh, queries, result, keys and values, 8 sbh / t, and scores. A shorter decoder
  * keeps keys and values of the whole encoder. */
-START_TEST(decoder_activations) {
+TSIM_TEST(decoder_activations) {
     init_22b();
     e.scenario.training.decoder_sequence_length = 2048;
     double scores = 5 * A * S / (H * T);
@@ -201,20 +195,18 @@ START_TEST(decoder_activations) {
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
     ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_DECODER_LAYER), SBH, 1);
 }
-END_TEST
 
 /* Flash attention keeps 4 bytes per row and head instead of the scores: 4 b a s / t. */
-START_TEST(flash_activations) {
+TSIM_TEST(flash_activations) {
     init_22b();
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
     ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER),
                             SBH * (10 + 24 / T) + 4 * 4 * A * S / T, 1);
 }
-END_TEST
 
 /* One pipeline stage: L layers of one micro-batch; first stage of p: all L again, L/p layers x p in flight (their
  * equation 5, and the interleaving factor 1 + (p-1)/(pm) of section 4.2.3). */
-START_TEST(in_flight) {
+TSIM_TEST(in_flight) {
     init_22b();
     struct tsim_stage_memory m;
     e.scenario.parallelism.pipeline = 4;
@@ -233,12 +225,11 @@ START_TEST(in_flight) {
     tsim_stage_memory(&e.scenario, 0, &m);
     ck_assert_double_eq_tol(m.activations_bytes, 48 * layer * (1 + 3.0 / 12), 1);
 }
-END_TEST
 
 /* Between input and weight gradient stay 32 sbh of Qi et al. 2023, table 1 (arXiv:2401.10241), without tensor
  * parallelism; over 8 tensor ranks the two output gradients of h are whole, 4 sbh, and with sequence parallelism the
  * two inputs of h (4 sbh) are shards. */
-START_TEST(weight_gradient_activations) {
+TSIM_TEST(weight_gradient_activations) {
     init_22b();
     ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), SBH * (8 + 24 / T), 1);
     e.scenario.parallelism.sequence = true;
@@ -247,13 +238,12 @@ START_TEST(weight_gradient_activations) {
     e.scenario.parallelism.tensor = 1;
     ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), SBH * 32, 1);
 }
-END_TEST
 
 /* Peak activations of zero-bubble schedules in layers of one micro-batch, 48 layers on 4 stages, no tensor parallelism,
  * so that a layer keeps less for its weight gradient (32 sbh) than it held (34 sbh and scores): zb-h1 on every stage
  * 4 x 12, zb-h2 7 x 12; zb-v 8 chunks of 6. dualpipe: 5 x 12 and every part's state twice. The first stage is taken:
  * the last one's head keeps its logits' gradient as well. */
-START_TEST(zero_bubble_memory) {
+TSIM_TEST(zero_bubble_memory) {
     static const struct {
         enum tsim_schedule schedule;
         int32_t layers;
@@ -290,12 +280,11 @@ START_TEST(zero_bubble_memory) {
     tsim_stage_memory(&e.scenario, 1, &m);
     ck_assert_double_eq_tol(dual.weights_bytes, 2 * m.weights_bytes, 1);
 }
-END_TEST
 
 /* Uneven chunks are replayed: with 1 and 15 layers per chunk of stage 0 and warm-up 2*1 + 2 = 4 on 2 stages, in flight
  * at the peak are F0a F1a F0b F1b F2a = 3 x 1 + 2 x 15 layers, then B0b frees 15; later F3a F2b ... after B0b, B1b
  * (-30) F3a (+1), F2b (+15) B0a... never more. */
-START_TEST(uneven_chunks) {
+TSIM_TEST(uneven_chunks) {
     example_init(&e);
     e.scenario.parallelism.pipeline = 2;
     e.scenario.parallelism.virtual_pipeline = 2;
@@ -309,11 +298,10 @@ START_TEST(uneven_chunks) {
     tsim_stage_memory(&e.scenario, 0, &m);
     ck_assert_double_eq_tol(m.activations_bytes, 33 * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 1);
 }
-END_TEST
 
 /* Model state: 8 layers of 12 h^2 + 4 h (two norms of 2h), table and head 32768 h, final norm 2h, h = 1024;
  * bf16 weights 2, fp32 gradients 4, master 4, Adam 8; ZeRO shards over 8. */
-START_TEST(model_state) {
+TSIM_TEST(model_state) {
     example_init(&e);
     double h = 1024, n = 8 * (12 * h * h + 4 * h) + 2 * 32768 * h + 2 * h;
     struct tsim_stage_memory m;
@@ -328,10 +316,9 @@ START_TEST(model_state) {
             ck_assert_double_eq_tol(bytes[i], n * each[i] / (zero >= SHARDED_FROM[i] ? 8 : 1), 1e-3);
     }
 }
-END_TEST
 
 /* Software that makes the 16-bit weights of the fp32 copy as it gathers them keeps none: fully sharded, with a copy. */
-START_TEST(weights_made_of_the_copy) {
+TSIM_TEST(weights_made_of_the_copy) {
     example_init(&e);
     double h = 1024, n = 8 * (12 * h * h + 4 * h) + 2 * 32768 * h + 2 * h;
     struct tsim_stage_memory m;
@@ -347,12 +334,11 @@ START_TEST(weights_made_of_the_copy) {
     ck_assert_double_eq_tol(m.weights_bytes, n * 2 / 8, 1e-3);
     ck_assert_double_eq(m.master_bytes, 0);
 }
-END_TEST
 
 /* The example with experts of width 2048 in every second layer: 8, 2 for each token, 1 shared, over 4 of 8 ranks. A
  * rank holds 4 layers of 12 h^2 and 4 of attention's 4 h^2, the router's 8 h, the shared expert's 2 h 2048 and 2
  * experts, each as much; norms 2h x 17, table and head. Experts' states are sharded by 2 ranks, all others by 8. */
-START_TEST(expert_state) {
+TSIM_TEST(expert_state) {
     example_init(&e);
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .shared = 1, .every = 2};
     e.scenario.parallelism.expert = 4;
@@ -379,10 +365,9 @@ START_TEST(expert_state) {
     tsim_stage_memory(&e.scenario, 0, &m);
     ck_assert_double_eq_tol(m.optimizer_bytes, 8 * (rest / 2 + 8 * expert), 1e-3);
 }
-END_TEST
 
 /* Ranks that share experts hold what they send and what they receive: 2 rows of h in bf16 for each row of an expert. */
-START_TEST(expert_buffers) {
+TSIM_TEST(expert_buffers) {
     struct tsim_stage_memory alone, shared;
     for (int64_t ranks = 2; ranks <= 4; ranks *= 2) {
         example_init(&e);
@@ -395,10 +380,9 @@ START_TEST(expert_buffers) {
         ck_assert_double_eq_tol(shared.buffers_bytes - alone.buffers_bytes, 2 * rows * 1024 * 2, 1);
     }
 }
-END_TEST
 
 /* Weighted after the experts, what they gave is kept: k rows of h for each token, in every fourth of 8 layers. */
-START_TEST(expert_results_are_kept) {
+TSIM_TEST(expert_results_are_kept) {
     struct tsim_stage_memory fused, written_out;
     example_init(&e);
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 64, .every = 4};
@@ -407,11 +391,10 @@ START_TEST(expert_results_are_kept) {
     tsim_stage_memory(&e.scenario, 0, &written_out);
     ck_assert_double_eq_tol(written_out.activations_bytes - fused.activations_bytes, 2 * 1024 * 2 * 1024 * 2.0, 1);
 }
-END_TEST
 
 /* The weight gradients of a shared expert wait, per token in bf16, with this: its input is the block's, its two inner
  * tensors (of 2048 over the tensor ranks) and the gradient of its result, h. */
-START_TEST(shared_expert_waits) {
+TSIM_TEST(shared_expert_waits) {
     for (int64_t tensor = 1; tensor <= 2; tensor++) {
         example_init(&e);
         e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 2};
@@ -423,10 +406,9 @@ START_TEST(shared_expert_waits) {
         ck_assert_double_eq_tol(with - without, 1024 * (2 * 2048 / (double)tensor + 1024) * 2, 1);
     }
 }
-END_TEST
 
 /* If every layer has experts, the width of a dense block is nobody's. */
-START_TEST(no_dense_layers) {
+TSIM_TEST(no_dense_layers) {
     struct tsim_stage_memory narrow, wide;
     example_init(&e);
     e.model.vocab = 1024;
@@ -440,12 +422,11 @@ START_TEST(no_dense_layers) {
     tsim_stage_memory(&e.scenario, 0, &narrow);
     ck_assert_double_gt(narrow.buffers_bytes, wide.buffers_bytes);
 }
-END_TEST
 
 /* A layer with experts keeps, per token in bf16: the norms' and products' inputs 4 h, q k v and the result 4 h, and no
  * inner tensors of a block but 8 scores of 4 bytes, the shared expert's two inner tensors of 2048, and for each of 2
  * rows (times the imbalance) its input h and two inner tensors of 2048. Standard attention's probabilities on top. */
-START_TEST(expert_activations) {
+TSIM_TEST(expert_activations) {
     example_init(&e);
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .shared = 1, .every = 2};
     e.scenario.parallelism.expert = 4;
@@ -460,7 +441,6 @@ START_TEST(expert_activations) {
     ck_assert_double_eq_tol(m.activations_bytes,
                             4 * expected + 4 * (t * (8 * h + 2 * 4096) * 2 + scores) + 2 * t * h * 2, 1);
 }
-END_TEST
 
 /* A part that is executed again does not keep what it gives; bytes of a token of the example with a shared expert (see
  * above), flash attention: norms' results 2 h, queries to values 3 h, the inner results 2048 of the shared expert and
@@ -468,7 +448,7 @@ END_TEST
  * statistic of 8 heads, with the product after it attention's result h, and with that alone the stream after it, h.
  * Latent attention gives what ordinary attention does. In fp8 linear layers keep their inputs in
  * a byte: h, h, the inner results and the rows' h; and a copy of the attention's result. */
-START_TEST(recomputed_parts) {
+TSIM_TEST(recomputed_parts) {
     example_init(&e);
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .shared = 1, .every = 2};
     e.model.latent = (struct tsim_latent){.kv_rank = 128};
@@ -499,9 +479,8 @@ START_TEST(recomputed_parts) {
     ck_assert_double_eq_tol(fp8 - tsim_layer_whole_activation_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER), t * 3 * 2048,
                             1);
 }
-END_TEST
 
-START_TEST(tied_table_is_held_twice_across_stages) {
+TSIM_TEST(tied_table_is_held_twice_across_stages) {
     example_init(&e);
     e.model.tied_embeddings = true;
     double one = tsim_stage_parameters(&e.scenario, 0);
@@ -510,11 +489,10 @@ START_TEST(tied_table_is_held_twice_across_stages) {
     double two = tsim_stage_parameters(&e.scenario, 0) + tsim_stage_parameters(&e.scenario, 1);
     ck_assert_double_eq(two - one, 32768.0 * 1024);
 }
-END_TEST
 
 /* Bytes a parameter: one fp32 buffer for momentum and RMSprop, two for Adam and its kin, in 8 bits a byte each with an
  * fp32 maximum for every 2,048; weights of fp32 and tf32 4, else 2, with an fp32 master copy. */
-START_TEST(bytes_of_a_parameter) {
+TSIM_TEST(bytes_of_a_parameter) {
     static const struct {
         enum tsim_optimizer optimizer;
         double bytes;
@@ -541,10 +519,9 @@ START_TEST(bytes_of_a_parameter) {
         ck_assert(tsim_has_master_weights(&e.scenario) == !is_wide);
     }
 }
-END_TEST
 
 /* Weights that stream in, their gradients and the optimizer's states lie outside, all of them. */
-START_TEST(streamed_weights_lie_outside) {
+TSIM_TEST(streamed_weights_lie_outside) {
     struct tsim_stage_memory here, outside;
     example_init(&e);
     tsim_stage_memory(&e.scenario, 0, &here);
@@ -556,37 +533,5 @@ START_TEST(streamed_weights_lie_outside) {
     ck_assert_double_eq(outside.master_bytes + outside.optimizer_bytes, 0);
     ck_assert_double_lt(outside.weights_bytes, here.weights_bytes);
 }
-END_TEST
 
-static Suite *memory_suite(void) {
-    Suite *suite = suite_create("memory");
-    TCase *tcase = tcase_create("analytic");
-    tcase_add_test(tcase, layer_activations);
-    tcase_add_test(tcase, flash_activations);
-    tcase_add_test(tcase, decoder_activations);
-    tcase_add_test(tcase, streamed_weights_lie_outside);
-    tcase_add_test(tcase, gradients_beside_their_sums);
-    tcase_add_test(tcase, every_k_layers);
-    tcase_add_test(tcase, so_many_layers);
-    tcase_add_test(tcase, flat_updates);
-    tcase_add_test(tcase, outputs_in_flight);
-    tcase_add_test(tcase, in_flight);
-    tcase_add_test(tcase, weight_gradient_activations);
-    tcase_add_test(tcase, zero_bubble_memory);
-    tcase_add_test(tcase, uneven_chunks);
-    tcase_add_test(tcase, model_state);
-    tcase_add_test(tcase, weights_made_of_the_copy);
-    tcase_add_test(tcase, bytes_of_a_parameter);
-    tcase_add_test(tcase, expert_state);
-    tcase_add_test(tcase, expert_buffers);
-    tcase_add_test(tcase, expert_results_are_kept);
-    tcase_add_test(tcase, no_dense_layers);
-    tcase_add_test(tcase, shared_expert_waits);
-    tcase_add_test(tcase, expert_activations);
-    tcase_add_test(tcase, recomputed_parts);
-    tcase_add_test(tcase, tied_table_is_held_twice_across_stages);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(memory_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -26,7 +26,7 @@ static struct tsim_stage_memory stage(int32_t s) {
  * in its place; written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient,
  * the scores' 8 U or the inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics,
  * 4 bytes x 8 x 1,024, in place of scores. */
-START_TEST(one_stage) {
+TSIM_TEST(one_stage) {
     example_init(&e);
     assert_mib(stage(0).buffers_bytes, fmax(16 + 2 * 2, 32 * (2 + 4)));
     e.software.fusion = TSIM_FUSION_TE;
@@ -41,10 +41,9 @@ START_TEST(one_stage) {
     e.scenario.training.precision = TSIM_FP32;
     assert_mib(stage(0).buffers_bytes, 32 * (4 + 12));
 }
-END_TEST
 
 /* With fewer tokens to choose from the loss needs less than a layer: 2 U logits. */
-START_TEST(small_vocabulary) {
+TSIM_TEST(small_vocabulary) {
     example_init(&e);
     e.model.vocab = 2048;
     assert_mib(stage(0).buffers_bytes, fmax(16 + 2 * 2, 2 * 6));
@@ -55,21 +54,19 @@ START_TEST(small_vocabulary) {
     e.scenario.training.precision = TSIM_FP32;
     assert_mib(stage(0).buffers_bytes, 32 + 8);
 }
-END_TEST
 
 /* The last of two stages has the logits; both receive activations and gradients, 2 x 2 MiB. */
-START_TEST(two_stages) {
+TSIM_TEST(two_stages) {
     example_init(&e);
     e.scenario.parallelism.pipeline = 2;
     example_finish(&e);
     assert_mib(stage(0).buffers_bytes, 16 + 4 + 4);
     assert_mib(stage(1).buffers_bytes, 32 * 6 + 4);
 }
-END_TEST
 
 /* Fully sharded: the layer in use and one prefetched whole in bf16, one layer's gradients in fp32; 12 U and two norms'
  * 2 x 2 h weights a layer. No more is gathered than there is; kept whole: all 8 layers, table, head, final norm. */
-START_TEST(gathered_weights) {
+TSIM_TEST(gathered_weights) {
     const double layer = 12 + 4 / H, all = 8 * layer + 64 + 2 / H;
     example_init(&e);
     e.scenario.parallelism.zero = 3;
@@ -93,11 +90,10 @@ START_TEST(gathered_weights) {
     e.software.flat_bucket_elements = 1e6; /* ZeRO-1 and -2 alone have it */
     assert_mib(stage(0).buffers_bytes, others + 2 * all + 2 * layer);
 }
-END_TEST
 
 /* Eight experts of width 2,048 in each layer: up 16 U and the router's, down 16 U. They are gathered in the same way if
  * no ranks divide them and none are shared. */
-START_TEST(gathered_experts) {
+TSIM_TEST(gathered_experts) {
     double p[TSIM_N_LAYER_PRODUCTS], sum = 0;
     example_init(&e);
     e.scenario.parallelism.zero = 3;
@@ -125,11 +121,10 @@ START_TEST(gathered_experts) {
     e.scenario.parallelism.expert = 2;
     ck_assert(!tsim_gathers_products(&e.scenario));
 }
-END_TEST
 
 /* Products of 3, 1, 4 and 4 U weights, one layer after another: 4.5 million are more than 4 U and less than 5, so where
  * the product before is small, that before it is begun with, too. Going backward they come the other way round. */
-START_TEST(gathered_ahead) {
+TSIM_TEST(gathered_ahead) {
     static const int32_t PLACES[2][TSIM_N_LAYER_PRODUCTS] = {{3, 3, 4, 3}, {3, 3, 3, 4}};
     example_init(&e);
     e.scenario.parallelism.zero = 3;
@@ -154,12 +149,11 @@ START_TEST(gathered_ahead) {
     e.software.gather_ahead_parameters = 4.5e6; /* most at once: up and the three before it, a layer's worth */
     assert_mib(stage(0).buffers_bytes, fmax(16 + 4, 32 * 6) + 2 * (12 + 4 / H) + 4 * 4);
 }
-END_TEST
 
 /* With four samples the gradients of scores are 4 x 16 MiB, where the feed-forward block's are 4 x 8. With them the
  * weights of what attention gives out are held (U, and its gradients) and those that come next: queries, keys and
  * values; with 4.5 million ahead the layer's before it, down, as well. */
-START_TEST(gathered_at_attention) {
+TSIM_TEST(gathered_at_attention) {
     example_init(&e);
     e.model.vocab = 1024;
     e.scenario.training.micro_batch_size = 4;
@@ -173,11 +167,10 @@ START_TEST(gathered_at_attention) {
     e.scenario.training.micro_batch_size = 1; /* the feed-forward block's are more with its weights */
     assert_mib(stage(0).buffers_bytes, 8 + 4 + 2 * layer + 4 * 4);
 }
-END_TEST
 
 /* Each of cp ranks has 1,024 / cp tokens: own keys and values 4 / cp MiB, own queries 2 / cp. A ring holds two pieces,
  * gathering all, all-to-all its own of all three. Scores are of own rows by all columns. */
-START_TEST(context_ranks) {
+TSIM_TEST(context_ranks) {
     static const enum tsim_context_exchange KINDS[] = {TSIM_CONTEXT_RING, TSIM_CONTEXT_ALL_GATHER,
                                                        TSIM_CONTEXT_ALL_TO_ALL};
     for (int64_t cp = 2; cp <= 4; cp += 2) {
@@ -191,11 +184,10 @@ START_TEST(context_ranks) {
         }
     }
 }
-END_TEST
 
 /* Full recomputation brings one layer back whole: the norms' and products' inputs 4 U, queries to result 4 U, the inner
  * tensors 8 U, probabilities 8 U, of 2 bytes. Selective of the norms: their results again. */
-START_TEST(recomputation) {
+TSIM_TEST(recomputation) {
     example_init(&e);
     e.model.vocab = 1024;
     const double others = 16 + 4;
@@ -207,11 +199,10 @@ START_TEST(recomputation) {
     e.scenario.training.recompute_parts = TSIM_RECOMPUTE_ATTENTION; /* probabilities again, and their gradients */
     assert_mib(stage(0).buffers_bytes, others + 16);
 }
-END_TEST
 
 /* ZeRO-2's unreduced gradients are those of two layers, but of no more than there are: with one layer and its tables no
  * more than ZeRO-1 holds, beside the shard. */
-START_TEST(unreduced_gradients) {
+TSIM_TEST(unreduced_gradients) {
     double total[3];
     for (int64_t layers = 1; layers <= 4; layers += 3) {
         for (int zero = 1; zero < 3; zero++) {
@@ -228,10 +219,9 @@ START_TEST(unreduced_gradients) {
         ck_assert_double_eq_tol(total[2] - total[1], 4 * (n / 8 + fmin(two, n) - n), 1);
     }
 }
-END_TEST
 
 /* A single layer has nothing to save: what is recomputed is there again when its gradients are. */
-START_TEST(one_layer_recomputed) {
+TSIM_TEST(one_layer_recomputed) {
     static const unsigned PARTS[] = {TSIM_RECOMPUTE_ATTENTION, TSIM_RECOMPUTE_OPERATORS};
     for (int kernel = 0; kernel < 2; kernel++) {
         example_init(&e);
@@ -249,11 +239,10 @@ START_TEST(one_layer_recomputed) {
         }
     }
 }
-END_TEST
 
 /* An encoder of 1,024 tokens and a decoder of 256, or the other way around: the longer stack has the widest gradient
  * and residual stream, both are received; the head is the decoder's. */
-START_TEST(two_stacks) {
+TSIM_TEST(two_stacks) {
     for (int64_t layers = 1; layers <= 4; layers += 3)
         for (int is_long = 0; is_long < 2; is_long++) {
             example_init(&e);
@@ -271,11 +260,10 @@ START_TEST(two_stacks) {
             assert_mib(stage(0).buffers_bytes, 2 * 16 + 4 + 4 + 1);
         }
 }
-END_TEST
 
 /* A model holds more than the layers of both stacks: dropout's masks of both embeddings, the encoder's result for the
  * decoder's layers, the two final norms' inputs and the head's. */
-START_TEST(kept_beside_layers) {
+TSIM_TEST(kept_beside_layers) {
     for (int64_t encoder = 1; encoder <= 4; encoder += 3) {
         example_init(&e);
         e.model.encoder_layers = encoder;
@@ -289,10 +277,9 @@ START_TEST(kept_beside_layers) {
     e.model.head_frac = 0.125;
     assert_mib(stage(0).activations_bytes - 8 * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 2 + 2 / 8.0);
 }
-END_TEST
 
 /* A stage that sends on keeps what it sent, with each micro-batch in flight (two on the first of two stages). */
-START_TEST(outputs_of_two_stacks) {
+TSIM_TEST(outputs_of_two_stacks) {
     example_init(&e);
     e.model.encoder_layers = 4;
     e.scenario.training.decoder_sequence_length = 256;
@@ -302,10 +289,9 @@ START_TEST(outputs_of_two_stacks) {
     e.software.keeps_outputs = true;
     assert_mib(stage(0).activations_bytes - without, 2 * (2 + 0.5));
 }
-END_TEST
 
 /* Each stack learns a bias of 32 distances for every head, divided over the tensor ranks. */
-START_TEST(relative_positions) {
+TSIM_TEST(relative_positions) {
     for (int64_t encoder = 0; encoder <= 1; encoder++)
         for (int64_t tensor = 1; tensor <= 2; tensor++) {
             example_init(&e);
@@ -321,10 +307,9 @@ START_TEST(relative_positions) {
             ck_assert_double_eq(of_model - tsim_model_parameters(&e.model), whole);
         }
 }
-END_TEST
 
 /* The first stage holds the batch that it works on, and one more if batches are fetched ahead. */
-START_TEST(batches) {
+TSIM_TEST(batches) {
     example_init(&e);
     e.scenario.training.micro_batch_size = 3;
     e.scenario.parallelism.pipeline = 2;
@@ -338,11 +323,10 @@ START_TEST(batches) {
         ck_assert_double_eq(stage(1).buffers_bytes, last);
     }
 }
-END_TEST
 
 /* Flat tensors are not held if layers are updated one by one or on the host; gradients of the largest unit alone
  * are: a layer's 12 U, or table and head by turns, 32 U each with half of the final norm; one of a tied pair, whole. */
-START_TEST(updated_by_layer) {
+TSIM_TEST(updated_by_layer) {
     example_init(&e);
     const double plain = stage(0).buffers_bytes;
     e.software.flat_bucket_elements = 1e6;
@@ -358,10 +342,9 @@ START_TEST(updated_by_layer) {
     e.model.vocab = 1024;
     assert_mib(stage(0).gradients_bytes, 4 * (12 + 4 / H));
 }
-END_TEST
 
 /* The last stage keeps for weight gradients the head's input and the logits' gradient, 2 x 33 U. */
-START_TEST(the_heads_weight_gradient) {
+TSIM_TEST(the_heads_weight_gradient) {
     static const double ONE = 1;
     struct tsim_stage_memory first, last;
     example_init(&e);
@@ -379,23 +362,21 @@ START_TEST(the_heads_weight_gradient) {
     assert_mib(first.activations_bytes, 2 * layers / MIB);
     assert_mib(last.activations_bytes, (layers + head + waits + 2 * 33 * MIB * ONE) / MIB);
 }
-END_TEST
 
 /* Blocks side by side have one norm's and one block's input, U each; queries, keys, values and the result 4 U, the
  * inner tensor and its activation 8 U, probabilities 8 U. */
-START_TEST(side_by_side) {
+TSIM_TEST(side_by_side) {
     example_init(&e);
     e.model.parallel_block = true;
     assert_mib(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 2 * (1 + 1 + 4 + 8 + 8));
     e.software.dropout = 0.1; /* masks of the one residual, and of probabilities, which are kept dropped as well */
     assert_mib(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 2 * (1 + 1 + 4 + 8 + 16) + 1 + 8);
 }
-END_TEST
 
 /* Weight gradients of experts wait with, in bf16: attention's inputs 2 U and output gradients 4 U, the block's
  * input U; of two rows of h a token (and the gradients) 4 U, inner tensors of 2,048 and their gradients: 8 U, gated 12.
  */
-START_TEST(experts_weight_gradients) {
+TSIM_TEST(experts_weight_gradients) {
     example_init(&e);
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 1};
     assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER), 2 * (2 + 4 + 1 + 4 + 8));
@@ -407,12 +388,11 @@ START_TEST(experts_weight_gradients) {
     ck_assert_double_eq(tsim_chunk_parts(&e.scenario, 0, 0).times[TSIM_PART_EXPERT_LAYER], 4);
     assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER), 2 * (2 + 4 + 1 + 2 + 6));
 }
-END_TEST
 
 /* Latent vectors of 128 and 256, 3/8 U: the projections up wait with them, those down with their gradients. The inputs
  * of the projections down and of the result are U each, gradients of queries, keys, values and the result 4 U; the
  * block has U and 9 U. */
-START_TEST(latent_weight_gradients) {
+TSIM_TEST(latent_weight_gradients) {
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256};
     assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), 2 * (1 + 2 * 3 / 8.0 + 1 + 4 + 1 + 9));
@@ -420,11 +400,10 @@ START_TEST(latent_weight_gradients) {
     e.model.latent = (struct tsim_latent){.kv_rank = 1, .query_rank = 1};
     assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), 2 * (1 + 2 * 2 / H + 1 + 4 + 1 + 9));
 }
-END_TEST
 
 /* The host holds the optimizer's states 8, the copy 4 and gradients 4 of what a rank updates: all of it, or from ZeRO-1
  * on a part of eight. */
-START_TEST(updated_on_the_host) {
+TSIM_TEST(updated_on_the_host) {
     example_init(&e);
     e.scenario.training.offload.optimizer = true;
     for (int zero = 0; zero <= 3; zero++) {
@@ -432,10 +411,9 @@ START_TEST(updated_on_the_host) {
         ck_assert_double_eq(stage(0).host_bytes, 16 * tsim_stage_parameters(&e.scenario, 0) / (zero ? 8 : 1));
     }
 }
-END_TEST
 
 /* U of 2 or 4 bytes goes to the next stage; no weight of 4 bytes has a copy in fp32. */
-START_TEST(precisions) {
+TSIM_TEST(precisions) {
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
         const double bytes = p == TSIM_FP32 || p == TSIM_TF32 ? 4 : 2;
         example_init(&e);
@@ -448,10 +426,9 @@ START_TEST(precisions) {
         }
     }
 }
-END_TEST
 
 /* Chunks and stages that need not be counted again are those that are like the one before in all that counts. */
-START_TEST(alike) {
+TSIM_TEST(alike) {
     example_init(&e);
     e.model.layers = 64;
     e.scenario.parallelism.pipeline = 8;
@@ -482,11 +459,10 @@ START_TEST(alike) {
     e.model.encoder_layers = 1;
     ck_assert(!tsim_chunk_is_like_last(&e.scenario, 1, 1));
 }
-END_TEST
 
 /* Every third layer has experts, and a stage has two layers: two stages with one of each kind have them in another order.
  * The later one needs no more memory if all layers are recomputed, or none; with {layers: 1} another kind is kept. */
-START_TEST(alike_in_what_is_recomputed) {
+TSIM_TEST(alike_in_what_is_recomputed) {
     static const enum tsim_recompute WAYS[] = {TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_FULL, TSIM_RECOMPUTE_LAYERS};
     int n_alike[3] = {0};
     for (int i = 0; i < 3; i++) {
@@ -509,11 +485,10 @@ START_TEST(alike_in_what_is_recomputed) {
     ck_assert_int_eq(n_alike[1], n_alike[0]);
     ck_assert_int_eq(n_alike[2], 0);
 }
-END_TEST
 
 /* An unfused update takes its bytes for each parameter that it updates, and the gradients joined with ZeRO-1 alone;
  * what activations leave is taken first. */
-START_TEST(update_in_place_of_activations) {
+TSIM_TEST(update_in_place_of_activations) {
     for (int zero = 0; zero < 4; zero++) {
         struct tsim_stage_memory plain, memory;
         example_init(&e);
@@ -533,10 +508,9 @@ START_TEST(update_in_place_of_activations) {
                                 fmax(updated * (1e-3 * bytes + joined) - plain.activations_bytes, 0), 1);
     }
 }
-END_TEST
 
 /* It takes the place of what is on the accelerator alone: of activations that lie in the host's memory, nothing. */
-START_TEST(update_beside_offloaded_activations) {
+TSIM_TEST(update_beside_offloaded_activations) {
     struct tsim_stage_memory kept, offloaded;
     example_init(&e);
     example_finish(&e);
@@ -550,40 +524,5 @@ START_TEST(update_beside_offloaded_activations) {
     ck_assert_double_lt(offloaded.activations_bytes, kept.activations_bytes);
     ck_assert_double_eq_tol(offloaded.total_bytes, kept.total_bytes, 1);
 }
-END_TEST
 
-static Suite *buffers_suite(void) {
-    Suite *suite = suite_create("memory, buffers");
-    TCase *tcase = tcase_create("by hand");
-    tcase_add_test(tcase, one_stage);
-    tcase_add_test(tcase, small_vocabulary);
-    tcase_add_test(tcase, two_stages);
-    tcase_add_test(tcase, gathered_weights);
-    tcase_add_test(tcase, gathered_experts);
-    tcase_add_test(tcase, gathered_ahead);
-    tcase_add_test(tcase, gathered_at_attention);
-    tcase_add_test(tcase, context_ranks);
-    tcase_add_test(tcase, recomputation);
-    tcase_add_test(tcase, one_layer_recomputed);
-    tcase_add_test(tcase, unreduced_gradients);
-    tcase_add_test(tcase, two_stacks);
-    tcase_add_test(tcase, kept_beside_layers);
-    tcase_add_test(tcase, outputs_of_two_stacks);
-    tcase_add_test(tcase, relative_positions);
-    tcase_add_test(tcase, batches);
-    tcase_add_test(tcase, updated_by_layer);
-    tcase_add_test(tcase, the_heads_weight_gradient);
-    tcase_add_test(tcase, side_by_side);
-    tcase_add_test(tcase, experts_weight_gradients);
-    tcase_add_test(tcase, latent_weight_gradients);
-    tcase_add_test(tcase, updated_on_the_host);
-    tcase_add_test(tcase, precisions);
-    tcase_add_test(tcase, alike);
-    tcase_add_test(tcase, alike_in_what_is_recomputed);
-    tcase_add_test(tcase, update_in_place_of_activations);
-    tcase_add_test(tcase, update_beside_offloaded_activations);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(buffers_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -43,31 +43,28 @@ static void expect_kinds(void) {
     }
 }
 
-START_TEST(every_zero) {
+TSIM_TEST(every_zero) {
     for (e.scenario.parallelism.zero = 0; e.scenario.parallelism.zero <= 3; e.scenario.parallelism.zero++)
         expect_kinds();
 }
-END_TEST
 
-START_TEST(every_schedule) {
+TSIM_TEST(every_schedule) {
     for (int schedule = 0; schedule <= TSIM_SCHEDULE_DUALPIPE; schedule++) {
         e.scenario.parallelism.schedule = (enum tsim_schedule)schedule;
         e.scenario.parallelism.virtual_pipeline = schedule == TSIM_SCHEDULE_INTERLEAVED ? 2 : 1;
         expect_kinds();
     }
 }
-END_TEST
 
-START_TEST(every_recomputation) {
+TSIM_TEST(every_recomputation) {
     for (int recompute = 0; recompute <= TSIM_RECOMPUTE_FULL; recompute++) {
         e.scenario.training.recompute = (enum tsim_recompute)recompute;
         expect_kinds();
     }
 }
-END_TEST
 
 /* Activations, the optimizer, both; then a loop over the layers' updates, and weights that are streamed. */
-START_TEST(what_lies_elsewhere) {
+TSIM_TEST(what_lies_elsewhere) {
     for (int i = 0; i < 4; i++) {
         e.scenario.training.offload.activations_frac = i & 1 ? 0.25 : 0;
         e.scenario.training.offload.optimizer = i & 2;
@@ -79,18 +76,5 @@ START_TEST(what_lies_elsewhere) {
     e.accelerator.execution = TSIM_EXECUTION_WEIGHT_STREAMING;
     expect_kinds();
 }
-END_TEST
 
-static Suite *memory_terms_suite(void) {
-    Suite *suite = suite_create("memory_terms");
-    TCase *tests = tcase_create("memory_terms");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, every_zero);
-    tcase_add_test(tests, every_schedule);
-    tcase_add_test(tests, every_recomputation);
-    tcase_add_test(tests, what_lies_elsewhere);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(memory_terms_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

@@ -36,7 +36,7 @@ static void assert_layers(const struct tsim_model *m, const enum tsim_part *kind
 
 /* The definition of the catalogue, layer by layer: l has experts where l >= first and (l - first + 1) % every == 0.
  */
-START_TEST(expert_layers) {
+TSIM_TEST(expert_layers) {
     for (int64_t first = 0; first < 8; first++)
         for (int64_t every = 1; every < 8; every++) {
             struct tsim_model m = small_mixture(first, every);
@@ -52,10 +52,9 @@ START_TEST(expert_layers) {
             ck_assert_int_eq(tsim_model_layers_are_alike(&m), (n == 0 || n == 6));
         }
 }
-END_TEST
 
 /* Dense layers, an encoder of 2 before its decoder, blocks of a list: each has shapes of its own. */
-START_TEST(other_kinds) {
+TSIM_TEST(other_kinds) {
     const enum tsim_part D = TSIM_PART_LAYER, E = TSIM_PART_ENCODER_LAYER, C = TSIM_PART_DECODER_LAYER,
                          B = TSIM_PART_BLOCK;
     struct tsim_model m = {.layers = 4};
@@ -72,12 +71,11 @@ START_TEST(other_kinds) {
     ck_assert_int_eq(tsim_part_variants(&m, B), 4);
     ck_assert_double_eq(tsim_model_parts(&m).times[TSIM_PART_EMBEDDING], 0);
 }
-END_TEST
 
 /* Attention 4 h^2 = 256 and norms 2 h = 16 in each of 6 layers; first 1, every 2: layers 2 and 4 have experts, 4 layers
  * a block of 3 h 16 = 384; router 4 h = 32, shared 3 h 12 = 288, experts 4 x 288, of which a token uses 2; table and
  * head 80 each, final norm 8. */
-START_TEST(parameters) {
+TSIM_TEST(parameters) {
     struct tsim_model m = small_mixture(1, 2);
     double rest = 6 * (256 + 16) + 4 * 384 + 2 * (32 + 288) + 2 * 80 + 8;
     ck_assert_double_eq(tsim_model_parameters(&m), rest + 2 * 4 * 288);
@@ -85,12 +83,11 @@ START_TEST(parameters) {
     m.experts.router_bias = true;
     ck_assert_double_eq(tsim_model_parameters(&m), rest + 2 * 4 * 288 + 2 * 4);
 }
-END_TEST
 
 /* Two windows and one layer without, again and again, over 6 layers of which the last of every two have experts; an
  * entry that says what follows has its way. A window of 30 tokens is met by each of 4 layers, 100 tokens by the
  * others. */
-START_TEST(patterns) {
+TSIM_TEST(patterns) {
     const struct tsim_layer_entry thirds[] = {{.kind = TSIM_MIXING_WINDOW, .count = 2},
                                               {.kind = TSIM_MIXING_ATTENTION, .count = 1}};
     const enum tsim_part W = TSIM_PART_WINDOW_LAYER, X = TSIM_PART_WINDOW_EXPERT_LAYER, A = TSIM_PART_LAYER,
@@ -117,13 +114,12 @@ START_TEST(patterns) {
     m.n_pattern = 0; /* all have a window */
     assert_layers(&m, (const enum tsim_part[]){W, X, W, X, W, X});
 }
-END_TEST
 
 /* Nemotron-H: each layer is one block. A Mamba layer of 4 heads of 6, 2 groups and states of 5 with a convolution of 4:
  * in 8 x (24 + 24 + 2 x 2 x 5 + 4), convolution 44 x (4 + 1), 3 a head, a norm of 24, out 24 x 8, and a norm before of
  * 8. Attention alone has 256 and its norm; the feed-forward block 3 x 8 x 16 and its own. A token of a chunk of 10
  * takes 2 x 10 (2 x 5 + 24) + 4 x 5 x 24 in the recurrence. */
-START_TEST(blocks_alone) {
+TSIM_TEST(blocks_alone) {
     const struct tsim_layer_entry blocks[] = {
         {.kind = TSIM_MIXING_MAMBA, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1},
         {.kind = TSIM_MIXING_NONE, .feed_forward = TSIM_FOLLOWING_DENSE, .count = 1},
@@ -151,12 +147,11 @@ START_TEST(blocks_alone) {
     ck_assert_double_eq(tsim_model_flops_per_token(&m, 100, 100),
                         6 * tsim_model_active_parameters(&m) + 3 * (3 * recurrence + 4.0 * 2 * 4 * 100));
 }
-END_TEST
 
 /* Qwen3-Next's layers: 3 of the gated delta rule, 1 of gated attention. With 2 heads of keys of 3, 4 of values of 5 and
  * a convolution of 4 the first has 8 x (2 x 6 + 2 x 20 + 2 x 4), convolution 32 x 4, 2 a head, a norm of 5, out 20 x 8;
  * the other 8 x 8 more than without its gate. */
-START_TEST(delta_layers) {
+TSIM_TEST(delta_layers) {
     const struct tsim_layer_entry layers[] = {{.kind = TSIM_MIXING_DELTA, .count = 3},
                                               {.kind = TSIM_MIXING_ATTENTION, .count = 1}};
     struct tsim_model m = small_mixture(0, 1);
@@ -173,10 +168,9 @@ START_TEST(delta_layers) {
                         8 * (2 * 6 + 2 * 20 + 2 * 4) + 32 * 4 + 2 * 4 + 5 + 20 * 8);
     ck_assert_double_eq(tsim_layer_count(&m, TSIM_PART_EXPERT_LAYER).attention, attention + 8 * 8);
 }
-END_TEST
 
 /* A sink is a score for each of 2 heads; norms behind the blocks have 8 weights each, two a layer. */
-START_TEST(sinks_and_norms_behind) {
+TSIM_TEST(sinks_and_norms_behind) {
     struct tsim_model m = small_mixture(0, 1);
     const double without = tsim_model_parameters(&m);
     m.sinks = true;
@@ -184,22 +178,20 @@ START_TEST(sinks_and_norms_behind) {
     m.post_norms = true;
     ck_assert_double_eq(tsim_model_parameters(&m), without + 6 * (2 + 2 * 8));
 }
-END_TEST
 
 /* It counts 6 N of the active ones, and 12 L H Q T: 12 x 6 x 2 x 4 x T. */
-START_TEST(flops) {
+TSIM_TEST(flops) {
     struct tsim_model m = small_mixture(0, 1);
     struct tsim_layer_flops layers = tsim_model_forward_flops_per_token(&m, 100, 100);
     ck_assert_double_eq(tsim_model_flops_per_token(&m, 100, 100),
                         6 * tsim_model_active_parameters(&m) + 12.0 * 6 * 2 * 4 * 100);
     ck_assert_double_eq(layers.products + layers.core, 2.0 * 6 * (256 + 32 + 288 + 2 * 288) + 4.0 * 6 * 2 * 4 * 100);
 }
-END_TEST
 
 /* Queries by way of 6, keys and values of 5, positions in 2 more: down 8 x 6 and 8 x (5 + 2), norms of 6 and 5, up
  * 6 x 2 (4 + 2) and 5 x 2 x 8, result 8 x 8. Without a vector for queries 8 x 2 (4 + 2) in place of the first and the
  * fourth. A score costs 2 (4 + 2), a value 2 x 4, for each head and position. */
-START_TEST(latent_attention) {
+TSIM_TEST(latent_attention) {
     struct tsim_model m = {.layers = 1,
                            .hidden = 8,
                            .heads = 2,
@@ -216,11 +208,10 @@ START_TEST(latent_attention) {
     ck_assert_double_eq(p.latent, 56 + 5);
     ck_assert_double_eq(p.attention, 96 + 80 + 64);
 }
-END_TEST
 
 /* One layer in each stack, without gates: attention 256, norms 16 and a block of 2 x 8 x 16 in both; the second attends
  * to the first, 256 and a norm of 8; table and head 80 each, a final norm of 8 for each stack. */
-START_TEST(a_layer_in_each_stack) {
+TSIM_TEST(a_layer_in_each_stack) {
     struct tsim_model m = {.layers = 2,
                            .encoder_layers = 1,
                            .hidden = 8,
@@ -233,11 +224,10 @@ START_TEST(a_layer_in_each_stack) {
                            .position = TSIM_POSITION_ROPE};
     ck_assert_double_eq(tsim_model_parameters(&m), 2 * (256 + 16 + 256) + 256 + 8 + 2 * 80 + 2 * 8);
 }
-END_TEST
 
 /* Norms of a layer: two of the stream's 8, of blocks side by side one, each with a shift in layer norm; those of
  * queries and keys have a head's 4 each. */
-START_TEST(norms) {
+TSIM_TEST(norms) {
     struct tsim_model m = {
         .layers = 1, .hidden = 8, .heads = 2, .kv_heads = 2, .head_dim = 4, .ffn_hidden = 16, .vocab = 10};
     struct tsim_layer_parameters p;
@@ -252,33 +242,12 @@ START_TEST(norms) {
                 ck_assert_double_eq(tsim_model_ends(&m).final_norm, shift ? 16 : 8);
             }
 }
-END_TEST
 
 /* A mixture of one expert is dense. */
-START_TEST(a_single_expert) {
+TSIM_TEST(a_single_expert) {
     struct tsim_model m = small_mixture(1, 2);
     m.experts.count = m.experts.active = 1;
     ck_assert_double_eq(tsim_model_active_parameters(&m), tsim_model_parameters(&m));
 }
-END_TEST
 
-static Suite *model_suite(void) {
-    Suite *suite = suite_create("model");
-    TCase *tcase = tcase_create("analytic");
-    tcase_add_test(tcase, expert_layers);
-    tcase_add_test(tcase, other_kinds);
-    tcase_add_test(tcase, parameters);
-    tcase_add_test(tcase, patterns);
-    tcase_add_test(tcase, sinks_and_norms_behind);
-    tcase_add_test(tcase, blocks_alone);
-    tcase_add_test(tcase, delta_layers);
-    tcase_add_test(tcase, a_layer_in_each_stack);
-    tcase_add_test(tcase, norms);
-    tcase_add_test(tcase, a_single_expert);
-    tcase_add_test(tcase, flops);
-    tcase_add_test(tcase, latent_attention);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(model_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -10,7 +10,7 @@ static struct tsim_fabric fabric_of(double oversubscription) {
 
 /* 1,024 H100s on two tiers have 48 switches for 1.728 M USD, and cables and optics for 2.621 M USD (the sheet that
  * ib-ndr names, August 2024); 32,768 on three have 2,560 switches. */
-START_TEST(published_bill) {
+TSIM_TEST(published_bill) {
     struct tsim_fabric fabric = fabric_of(1);
     struct tsim_network_bill bill = tsim_network_bill(&fabric, 1024);
     ck_assert_int_eq(bill.tiers, 2);
@@ -22,10 +22,9 @@ START_TEST(published_bill) {
     ck_assert_double_eq_tol(bill.switches, 2560, 1e-9);
     ck_assert_double_eq_tol(bill.links, 3 * 32768, 1e-9);
 }
-END_TEST
 
 /* Another tier begins when the ports of the one below are used up; uplinks that carry a fourth are a fourth as many. */
-START_TEST(tiers_and_oversubscription) {
+TSIM_TEST(tiers_and_oversubscription) {
     struct tsim_fabric fabric = fabric_of(1), narrow = fabric_of(4);
     ck_assert_int_eq(tsim_network_bill(&fabric, 64).tiers, 1);
     ck_assert_int_eq(tsim_network_bill(&fabric, 65).tiers, 2);
@@ -40,26 +39,14 @@ START_TEST(tiers_and_oversubscription) {
     fabric.n_tiers = 1;
     ck_assert_double_eq(tsim_network_bill(&fabric, 1024).usd, bill.usd);
 }
-END_TEST
 
 /* Without a price, ports or a fabric nothing is said. */
-START_TEST(nothing_known) {
+TSIM_TEST(nothing_known) {
     struct tsim_fabric fabric = fabric_of(1);
     ck_assert_double_eq(tsim_network_bill(NULL, 64).usd, 0);
     ck_assert_double_eq(tsim_network_bill(&fabric, 0).usd, 0);
     fabric.switch_usd = 0;
     ck_assert_int_eq(tsim_network_bill(&fabric, 64).tiers, 0);
 }
-END_TEST
 
-static Suite *network_bill_suite(void) {
-    Suite *suite = suite_create("network_bill");
-    TCase *tests = tcase_create("all");
-    tcase_add_test(tests, published_bill);
-    tcase_add_test(tests, tiers_and_oversubscription);
-    tcase_add_test(tests, nothing_known);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(network_bill_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -25,7 +25,7 @@ static const char *model_of(int layers) {
 
 /* Ren et al. 2021 (ZeRO-Offload), table 4: CPU-Adam on a DGX-2 takes 0.22 s for 1 billion parameters, 1.03 s for 4
  * and 2.57 s for 10. The backward pass hides the gradients' way. */
-START_TEST(cpu_adam) {
+TSIM_TEST(cpu_adam) {
     static const struct {
         int layers;
         double published_s;
@@ -37,10 +37,9 @@ START_TEST(cpu_adam) {
         ck_assert_double_eq_tol(result.step.terms.optimizer_s / expected_s, 1, 0.2);
     }
 }
-END_TEST
 
 /* Master weights and Adam's moments, 12 bytes a parameter, leave the accelerator. */
-START_TEST(optimizer_leaves) {
+TSIM_TEST(optimizer_leaves) {
     struct tsim_result here, there;
     ck_assert_int_eq(run(model_of(5), "", &here), TSIM_OK);
     ck_assert_int_eq(run(model_of(5), ", offload: {optimizer: true}", &there), TSIM_OK);
@@ -51,11 +50,10 @@ START_TEST(optimizer_leaves) {
     ck_assert_double_ge(lost_s, 0); /* gradients on their way, 2 bytes each, take HBM from kernels that it binds */
     ck_assert_double_le(lost_s, 2 * here.step.parameters / tsim_memory_rate(here.scenario->cluster.node->accelerator));
 }
-END_TEST
 
 /* A quarter of the activations leaves, less two layers' share on the way; the passes take the longer of their kernels
  * and of 15.75 GB/s. */
-START_TEST(activations_leave) {
+TSIM_TEST(activations_leave) {
     struct tsim_result here, some, all;
     ck_assert_int_eq(run(model_of(8), ", recompute: full", &here), TSIM_OK);
     ck_assert_int_eq(run(model_of(8), ", recompute: full, offload: {activations: 25 %}", &some), TSIM_OK);
@@ -73,27 +71,13 @@ START_TEST(activations_leave) {
     ck_assert_double_eq_tol(all.step.terms.compute_s, 4 * link_s, 0.01 * link_s);
     ck_assert_double_gt(all.step.terms.compute_s, 1.5 * here.step.terms.compute_s);
 }
-END_TEST
 
 /* 14 bytes a parameter lie in the host (gradient 2, master copy 4, moments 8): of 120 billion more than a DGX-2's 1.5
  * TB. */
-START_TEST(host_is_full) {
+TSIM_TEST(host_is_full) {
     struct tsim_result result;
     ck_assert_int_eq(run(model_of(600), ", offload: {optimizer: true}", &result), TSIM_ERR_INFEASIBLE);
     ck_assert_uint_eq(diags.n_errors, 1);
 }
-END_TEST
 
-static Suite *offload_suite(void) {
-    Suite *suite = suite_create("offload");
-    TCase *tc = tcase_create("offload");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, cpu_adam);
-    tcase_add_test(tc, optimizer_leaves);
-    tcase_add_test(tc, activations_leave);
-    tcase_add_test(tc, host_is_full);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(offload_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -12,7 +12,7 @@
 static struct example e;
 
 /* The example has b 1, s = h = 1024: forward 24 * 1024^3 * (1 + 1/6) = 28 * 2^30. */
-START_TEST(layer_flops) {
+TSIM_TEST(layer_flops) {
     struct tsim_op_list forward, backward;
     for (int64_t tensor = 1; tensor <= 8; tensor *= 2) {
         example_init(&e);
@@ -25,11 +25,10 @@ START_TEST(layer_flops) {
         ck_assert_double_eq_tol(sum_flops(&backward), 2 * expected, 1);
     }
 }
-END_TEST
 
 /* Flash attention executes half of the causal square, and 2.5 times that backward: with the core's share 4 of 28 * 2^30
  * forward: 24 + 2, backward 48 + 5. Not causal: 24 + 4, 48 + 10. */
-START_TEST(flash_flops) {
+TSIM_TEST(flash_flops) {
     struct tsim_op_list list;
     for (int causal = 0; causal < 2; causal++) {
         example_init(&e);
@@ -41,12 +40,11 @@ START_TEST(flash_flops) {
         ck_assert_double_eq_tol(sum_flops(&list), (causal ? 53.0 : 58.0) * (1 << 30), 1);
     }
 }
-END_TEST
 
 /* The core is 4 of 28 * 2^30. A window of 256 of 1,024 tokens slides over 256 (1 - 256 / 2048) keys in the mean; chunks
  * of 256 have half of that square; to both sides it is 256 (1 - 256 / 4096). As long as the sequence, it is none.
  * Backward 2.5 times as much, in each. */
-START_TEST(window_flops) {
+TSIM_TEST(window_flops) {
     static const struct {
         int64_t window;
         bool chunks, causal;
@@ -72,12 +70,11 @@ START_TEST(window_flops) {
                                 4.0 * 1024 * fmin((double)CASES[i].window, 1024), 1e-6);
     }
 }
-END_TEST
 
 /* A Mamba layer of 16 heads of 64, 8 groups and states of 128, 1,024 tokens in chunks of 128: products to 2 x 1,024 + 2
  * x 8 x 128 + 16 columns and back, and the recurrence by its closed form; backward twice all of it. Two tensor ranks
  * have a half each. */
-START_TEST(mamba_flops) {
+TSIM_TEST(mamba_flops) {
     struct tsim_op_list list;
     const double in = 2.0 * 1024 * 1024 * (2 * 1024 + 2 * 8 * 128 + 16), out = 2.0 * 1024 * 1024 * 1024,
                  core = 1024 * (2.0 * 128 * (8 * 128 + 1024) + 4.0 * 128 * 1024);
@@ -99,12 +96,11 @@ START_TEST(mamba_flops) {
         ck_assert_double_eq_tol(sum_flops(&whole), sum_flops(&list) + sum_flops(&alone), 1);
     }
 }
-END_TEST
 
 /* A gated-delta layer of 8 heads of keys of 64 and 16 of values of 128, 1,024 tokens in chunks of 64: products to 2 x
  * 512 + 2 x 2,048 + 2 x 16 columns and back, and for each of 16 heads 64 (6 x 64 + 4 x 128) + 6 x 64 x 128 a token;
  * backward twice all of it. */
-START_TEST(delta_flops) {
+TSIM_TEST(delta_flops) {
     struct tsim_op_list list;
     const double in = 2.0 * 1024 * 1024 * (2 * 512 + 2 * 2048 + 2 * 16), out = 2.0 * 1024 * 1024 * 2048,
                  core = 1024 * 16 * (64.0 * (6 * 64 + 4 * 128) + 6.0 * 64 * 128);
@@ -122,11 +118,10 @@ START_TEST(delta_flops) {
         ck_assert_double_eq_tol(1024 * flops.core, core, 1);
     }
 }
-END_TEST
 
 /* Kimi Delta Attention has decays and gates of channels by way of vectors of 32 in place of a gate's product and heads'
  * decays. */
-START_TEST(channel_gates) {
+TSIM_TEST(channel_gates) {
     struct tsim_op_list list;
     const double in = 2.0 * 1024 * 1024 * (3 * 2048 + 2 * 32 + 16), out = 2.0 * 1024 * 1024 * 2048,
                  gates = 2.0 * 1024 * 32 * 2 * 2048, core = 1024 * 16 * (64.0 * (6 * 128 + 4 * 128) + 6.0 * 128 * 128);
@@ -146,12 +141,11 @@ START_TEST(channel_gates) {
     ck_assert_double_eq_tol(1024 * tsim_layer_forward_flops(&e.model, TSIM_PART_DELTA, 1024, 1024).core, core + gates,
                             1);
 }
-END_TEST
 
 /* 1,024 tokens of which an index of 4 heads of 32 picks 128: attention as in a window of 128, 128 (1 - 128 / 2048) keys
  * in the mean; the index's two products, and scores of half the square. Where all are picked, attention meets what it
  * met without. Decoding, the cache's picked tokens alone are read, and all of its index. */
-START_TEST(sparse_attention) {
+TSIM_TEST(sparse_attention) {
     struct tsim_op_list list, plain;
     example_init(&e);
     e.model.index = (struct tsim_index){.heads = 4, .head_dim = 32, .tokens = 128};
@@ -181,10 +175,9 @@ START_TEST(sparse_attention) {
     ck_assert_double_eq_tol(find(&list, "index scores")->flops / (2.0 * 4 * 32 * 1024), 1024 + 8191, 1e-6);
     ck_assert_double_eq_tol(find(&list, "attention core")->flops, 4.0 * 1024 * 1024 * 128, 1);
 }
-END_TEST
 
 /* A gate of attention's result is a product as wide as the queries, forward and twice backward. */
-START_TEST(gated_attention_flops) {
+TSIM_TEST(gated_attention_flops) {
     struct tsim_op_list list;
     for (int backward = 0; backward < 2; backward++) {
         double flops[2];
@@ -199,12 +192,11 @@ START_TEST(gated_attention_flops) {
         ck_assert_double_eq_tol(flops[1] - flops[0], (1 + backward) * 2.0 * 1024 * (double)e.model.hidden * q, 1);
     }
 }
-END_TEST
 
 /* ViT-L/16, two images of 224 x 224: 196 patches of 3 x 16 x 16 values each are projected to h; the class token alone
  * meets 1,000 classes; on every tensor rank whole. Pixels need no gradient. An image of 14 x 14 with a patch for each
  * pixel has 3 values in each. */
-START_TEST(image_ends) {
+TSIM_TEST_LOOP(image_ends, 0, 2) {
     struct tsim_op_list list;
     const int64_t patch = _i == 0 ? 16 : 1;
     const double patches = 2.0 * 2 * 196 * (double)(3 * patch * patch) * 1024, classes = 2.0 * 2 * 1024 * 1000;
@@ -231,7 +223,6 @@ START_TEST(image_ends) {
         ck_assert_double_eq(sum_flops(&list), 2 * classes);
     }
 }
-END_TEST
 
 static int32_t count_dropout(const struct tsim_op_list *list) {
     int32_t n = 0;
@@ -242,7 +233,7 @@ static int32_t count_dropout(const struct tsim_op_list *list) {
 
 /* The embedding and standard attention have dropout, forward and backward; without a probability there is nothing to
  * do. */
-START_TEST(dropout_or_none) {
+TSIM_TEST(dropout_or_none) {
     static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER};
     struct tsim_op_list forward, backward, plain;
     for (size_t i = 0; i < 2; i++) {
@@ -258,11 +249,10 @@ START_TEST(dropout_or_none) {
         ck_assert_int_gt(backward.n, plain.n);
     }
 }
-END_TEST
 
 /* BERT has the head for an eighth of 1,024 tokens, shared by the tensor ranks, and a pooler for the first of each
  * sample, on each of them. */
-START_TEST(masked_head) {
+TSIM_TEST(masked_head) {
     struct tsim_op_list list;
     for (int64_t tensor = 1; tensor <= 2; tensor++) {
         example_init(&e);
@@ -286,12 +276,11 @@ START_TEST(masked_head) {
         ck_assert_ptr_null(seek(&list, "head, pick tokens"));
     }
 }
-END_TEST
 
 /* An encoder of 4 layers on e = 1,024 tokens and a decoder of 4 on d = 256, h = 1,024, ffn 4 h. A decoder layer
  * forward: products of its own tokens 2 d (4 + 2 + 8) h^2, keys and values of the encoder's 4 e h^2, scores and values
  * 4 d (d + e) h; backward twice that; over the tensor ranks. */
-START_TEST(decoder_layer_flops) {
+TSIM_TEST(decoder_layer_flops) {
     struct tsim_op_list list;
     const double h = 1024, s = 1024, d = 256, own = 2 * d * 14 * h * h, keys = 4 * s * h * h,
                  core = 4 * d * (d + s) * h;
@@ -310,10 +299,9 @@ START_TEST(decoder_layer_flops) {
         ck_assert_double_eq(sum_flops(&list), 2 * expected);
     }
 }
-END_TEST
 
 /* The model counts what is executed, forward and twice backward: layers of both stacks and the head. */
-START_TEST(stacked_flops) {
+TSIM_TEST(stacked_flops) {
     struct tsim_op_list encoder, decoder, head;
     example_init(&e);
     e.model.encoder_layers = 4;
@@ -328,11 +316,10 @@ START_TEST(stacked_flops) {
     ck_assert_double_eq_tol(counted.products + counted.core, layers / 1024, 1);
     ck_assert_double_eq_tol(tsim_model_flops_per_token(&e.model, 1024, 256), 3 * (layers + sum_flops(&head)) / 1024, 1);
 }
-END_TEST
 
 /* Tensor and sequence parallel, a decoder layer forward moves three results of its own tokens and the encoder's result
  * once: gathers of d h before attention, cross attention and feed-forward and of e h, and three scatters. */
-START_TEST(decoder_layer_volumes) {
+TSIM_TEST(decoder_layer_volumes) {
     struct tsim_op_list list;
     example_init(&e);
     e.model.encoder_layers = 4;
@@ -344,11 +331,10 @@ START_TEST(decoder_layer_volumes) {
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2.0 * 1024 * (3 * 256 + 1024));
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), 2.0 * 1024 * 3 * 256);
 }
-END_TEST
 
 /* User buffers send partial sums in fp8 where a scale is known before the product. The embedding's sums are no
  * product's. */
-START_TEST(fp8_partial_sums) {
+TSIM_TEST(fp8_partial_sums) {
     static const struct {
         enum tsim_fp8_scaling scaling;
         bool overlaps;
@@ -369,11 +355,10 @@ START_TEST(fp8_partial_sums) {
         ck_assert_double_eq(find(&list, "tensor: reduce, embedding")->collective_bytes, 2.0 * 1024 * 1024);
     }
 }
-END_TEST
 
 /* Scales of rows are found after the gather, which is in 16 bits and which products wait for; each rank casts all that
  * it gathered. The other way round a scale of the tensor. */
-START_TEST(gathers_with_scales_of_rows) {
+TSIM_TEST(gathers_with_scales_of_rows) {
     for (int rows = 0; rows < 2; rows++) {
         struct tsim_op_list list;
         example_init(&e);
@@ -392,11 +377,10 @@ START_TEST(gathers_with_scales_of_rows) {
         ck_assert_double_eq(find(&list, "tensor: gather, ffn")->collective_bytes, (rows ? 2.0 : 1.0) * 1024 * 1024);
     }
 }
-END_TEST
 
 /* Executed layers and the model's count agree: 3 x forward of all layers + head (standard attention, full square). The
  * example has no bias, no positions: 6 N counts the layers' matrices, norms (a trifle), table and head. */
-START_TEST(model_flops) {
+TSIM_TEST(model_flops) {
     struct tsim_op_list layer, head;
     example_init(&e);
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &layer);
@@ -407,12 +391,11 @@ START_TEST(model_flops) {
     struct tsim_layer_flops layers = tsim_model_forward_flops_per_token(&e.model, 1024, 1024);
     ck_assert_double_eq_tol(layers.products + layers.core, 8 * sum_flops(&layer) / 1024, 1);
 }
-END_TEST
 
 /* Without sequence parallelism two all-reduces of b s h activations forward and two backward; with it two gathers and
  * two scatters forward; backward two scatters and four gathers (of which two fetch the inputs of the column-parallel
  * products again: 1.5 times the volume). */
-START_TEST(tensor_volumes) {
+TSIM_TEST(tensor_volumes) {
     struct tsim_op_list forward, backward;
     double activation = 1024.0 * 1024 * 2;
     example_init(&e);
@@ -431,11 +414,10 @@ START_TEST(tensor_volumes) {
     ck_assert_double_eq(sum_collective(&backward, TSIM_OP_REDUCE_SCATTER), 2 * activation);
     ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_REDUCE), 0);
 }
-END_TEST
 
 /* Bytes by hand: layer norm reads and writes t h elements of 2 bytes; a residual with dropout also writes a mask byte;
  * with tensor 4 and sequence parallelism a quarter of the tokens. */
-START_TEST(elementwise_bytes) {
+TSIM_TEST(elementwise_bytes) {
     struct tsim_op_list list;
     double elements = 1024.0 * 1024;
     example_init(&e);
@@ -453,10 +435,9 @@ START_TEST(elementwise_bytes) {
     ck_assert_double_eq(find(&list, "norm 1")->bytes, elements);
     ck_assert_double_eq(find(&list, "activation")->bytes, 4 * elements);
 }
-END_TEST
 
 /* fp8: linear layers gather half the bytes and read half; the head and the attention stay in bf16. */
-START_TEST(fp8) {
+TSIM_TEST(fp8) {
     struct tsim_op_list list;
     example_init(&e);
     e.scenario.training.precision = TSIM_FP8;
@@ -471,10 +452,9 @@ START_TEST(fp8) {
     ck_assert_int_eq(find(&list, "head")->precision, TSIM_BF16);
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2 * 1024.0 * 1024);
 }
-END_TEST
 
 /* Products of gradients are known as such, those forward not. */
-START_TEST(gradients) {
+TSIM_TEST(gradients) {
     struct tsim_op_list list;
     example_init(&e);
     example_finish(&e);
@@ -484,10 +464,9 @@ START_TEST(gradients) {
     ck_assert(find(&list, "ffn up, input")->is_gradient);
     ck_assert(find(&list, "ffn up, weight")->is_gradient);
 }
-END_TEST
 
 /* Vocabulary rows are padded to a multiple of 128 per tensor rank (Megatron-LM): 32000 / 8 = 4000 -> 4096. */
-START_TEST(padded_vocabulary) {
+TSIM_TEST(padded_vocabulary) {
     example_init(&e);
     e.model.vocab = 32000;
     e.scenario.parallelism.tensor = 8;
@@ -495,14 +474,14 @@ START_TEST(padded_vocabulary) {
     e.scenario.parallelism.tensor = 1;
     ck_assert_double_eq(tsim_padded_vocab_per_rank(&e.scenario), 32000);
 }
-END_TEST
 
 /* Each of 2 or 4 context ranks has 1,024 / n tokens; a token's keys and values are 2 x 1,024 numbers of 2 bytes, so a
  * rank's own are 4 / n MiB, its queries half of that. Forward and backward, by kind of collective; one rank alone has
  * none. */
-START_TEST(context_exchanges) {
+TSIM_TEST_LOOP(context_exchanges, 0, 3) {
     static const double MIB = 1 << 20;
-    const double n = _i, own = 4 * MIB / n;
+    const int32_t ranks = 1 << _i;
+    const double n = ranks, own = 4 * MIB / n;
     const struct {
         enum tsim_context_exchange exchange;
         enum tsim_op_collective collective;
@@ -514,9 +493,9 @@ START_TEST(context_exchanges) {
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         for (int flash = 0; flash < 2; flash++) {
             struct tsim_op_list forward, backward;
-            const double share = _i > 1 ? own : 0;
+            const double share = ranks > 1 ? own : 0;
             example_init(&e);
-            e.scenario.parallelism.context = _i;
+            e.scenario.parallelism.context = ranks;
             e.scenario.parallelism.context_exchange = CASES[i].exchange;
             e.scenario.training.attention = flash ? TSIM_ATTENTION_FLASH : TSIM_ATTENTION_STANDARD;
             example_finish(&e);
@@ -524,16 +503,15 @@ START_TEST(context_exchanges) {
             tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
             ck_assert_double_eq_tol(sum_collective(&forward, CASES[i].collective), CASES[i].forward * share, 1);
             ck_assert_double_eq_tol(sum_collective(&backward, CASES[i].collective), CASES[i].backward * share, 1);
-            for (int32_t k = 0; k < forward.n && _i == 1; k++)
+            for (int32_t k = 0; k < forward.n && ranks == 1; k++)
                 ck_assert_int_ne(forward.ops[k].kind, TSIM_OP_COLLECTIVE);
-            for (int32_t k = 0; k < backward.n && _i == 1; k++)
+            for (int32_t k = 0; k < backward.n && ranks == 1; k++)
                 ck_assert_int_ne(backward.ops[k].kind, TSIM_OP_COLLECTIVE);
         }
 }
-END_TEST
 
 /* A rank of four has in standard attention a quarter of the rows of each product, and all columns. */
-START_TEST(context_rows) {
+TSIM_TEST(context_rows) {
     struct tsim_op_list whole, part;
     static const char *const PRODUCTS[] = {"attention scores", "attention values"};
     example_init(&e);
@@ -555,12 +533,11 @@ START_TEST(context_rows) {
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &part);
     ck_assert_double_eq(find(&part, "attention bias")->bytes, 8.0 * 256 * 1024 * (2 * (2 + 2) + 2));
 }
-END_TEST
 
 /* Blocks side by side do the same products from one norm, and with 8 tensor ranks and sequence parallelism gather their
  * input and reduce their sum once where blocks in a row do it twice: forward one of each; backward the output's
  * gradient and the input again are gathered, and the input's gradient is reduced: 3 collectives instead of 6. */
-START_TEST(blocks_side_by_side) {
+TSIM_TEST(blocks_side_by_side) {
     struct tsim_op_list list;
     double flops[2][2], bytes[2][2][2];
     for (int is_parallel = 0; is_parallel < 2; is_parallel++) {
@@ -587,12 +564,11 @@ START_TEST(blocks_side_by_side) {
     ck_assert_double_eq_tol(bytes[1][0][0], 1024 * 1024 * 2, 1);
     ck_assert_double_eq_tol(bytes[1][1][0], 2 * 1024 * 1024 * 2, 1);
 }
-END_TEST
 
 /* A layer has 12 h^2 weights (12 x 2^20 here): fp16 sums are read and written, 2 bytes each, and new gradients are
  * read; all but the first of 4 micro-batches. fp32 sums take 4 + 4 + 2, the first one, too. Nothing where the product
  * adds them, where there is one micro-batch, or where each is reduced at once. */
-START_TEST(separate_accumulation) {
+TSIM_TEST(separate_accumulation) {
     const struct {
         enum tsim_accumulation accumulation;
         enum tsim_precision kept;
@@ -617,12 +593,11 @@ START_TEST(separate_accumulation) {
         ck_assert_double_eq_tol(bytes, cases[i].bytes_per_weight * 12 * 1024 * 1024, 1);
     }
 }
-END_TEST
 
 /* All parts but the products before attention (MaxText's save_qkv_proj): 6 t h^2 FLOP and the last product, which is
  * dead code where recomputation ends early, 8 t h^2, are missing from 24 and those of the core; kept are the layer's
  * input and 3 h. */
-START_TEST(recomputed_from_queries_on) {
+TSIM_TEST(recomputed_from_queries_on) {
     struct tsim_op_list list;
     double t = 1024, h = 1024, core = 2 * t * t * h; /* half: causal */
     example_init(&e);
@@ -637,12 +612,11 @@ START_TEST(recomputed_from_queries_on) {
         ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), t * 4 * h * 2, 1);
     }
 }
-END_TEST
 
 /* Checkpointed by operator (torchtitan): of q, k, v, output, gate, up, down the products k, output and up run again,
  * with all that is cheap; queries, values, attention, gate and down are kept. Not gated: k and output alone, nothing
  * after up. */
-START_TEST(recomputed_by_operator) {
+TSIM_TEST(recomputed_by_operator) {
     struct tsim_op_list list;
     for (int gated = 0; gated < 2; gated++) {
         example_init(&e);
@@ -669,13 +643,12 @@ START_TEST(recomputed_by_operator) {
         ck_assert_int_eq(list.ops[0].kind, TSIM_OP_FLASH);
     }
 }
-END_TEST
 
 /* Four pieces of 256 tokens, h = 1024, two key heads of eight (512 values of keys and values a token). Forward the
  * first result is scaled (2 passes), three added (3 each), three early halves of keys and values copied (2 * 1/2).
  * Backward so for dQ; of dK and dV half copied (1), two halves added (1.5 each) and the rank's own whole (3). Without a
  * mask nothing is half. */
-START_TEST(pieces_of_a_ring) {
+TSIM_TEST(pieces_of_a_ring) {
     struct tsim_op_list list;
     for (int causal = 0; causal < 2; causal++) {
         example_init(&e);
@@ -710,11 +683,10 @@ START_TEST(pieces_of_a_ring) {
             ck_assert_str_ne(list.ops[i].name, "context: merge");
     }
 }
-END_TEST
 
 /* Written out in fp32: converted (2 + 4), then 8 bytes a logit, 16 backward; a fused kernel reads and writes 2. Two
  * metrics compute it again, forward alone. */
-START_TEST(loss_and_its_metrics) {
+TSIM_TEST(loss_and_its_metrics) {
     struct tsim_op_list list;
     double logits = 1024.0 * 32768;
     for (int fused = 0; fused < 2; fused++) {
@@ -729,11 +701,10 @@ START_TEST(loss_and_its_metrics) {
         ck_assert_double_eq(find(&list, "loss")->bytes, logits * (fused ? 4 : 16 + 6));
     }
 }
-END_TEST
 
 /* A copy of the logits in fp32 is written (2 + 4 bytes) and read by the loss (4) and by what is computed beside it (4 +
  * 4); backward the gradient is written over it (4 + 4) and converted (4 + 2). */
-START_TEST(loss_of_a_copy_in_fp32) {
+TSIM_TEST(loss_of_a_copy_in_fp32) {
     struct tsim_op_list list;
     double logits = 1024.0 * 32768;
     example_init(&e);
@@ -745,45 +716,5 @@ START_TEST(loss_of_a_copy_in_fp32) {
     tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &list);
     ck_assert_double_eq(find(&list, "loss")->bytes, logits * (8 + 6));
 }
-END_TEST
 
-static Suite *operators_suite(void) {
-    Suite *suite = suite_create("operators");
-    TCase *tcase = tcase_create("analytic");
-    tcase_add_test(tcase, layer_flops);
-    tcase_add_test(tcase, flash_flops);
-    tcase_add_test(tcase, window_flops);
-    tcase_add_test(tcase, mamba_flops);
-    tcase_add_test(tcase, delta_flops);
-    tcase_add_test(tcase, channel_gates);
-    tcase_add_test(tcase, sparse_attention);
-    tcase_add_test(tcase, gated_attention_flops);
-    tcase_add_test(tcase, model_flops);
-    tcase_add_loop_test(tcase, image_ends, 0, 2);
-    tcase_add_test(tcase, decoder_layer_flops);
-    tcase_add_test(tcase, stacked_flops);
-    tcase_add_test(tcase, decoder_layer_volumes);
-    tcase_add_test(tcase, fp8_partial_sums);
-    tcase_add_test(tcase, gathers_with_scales_of_rows);
-    tcase_add_test(tcase, masked_head);
-    tcase_add_test(tcase, dropout_or_none);
-    tcase_add_test(tcase, tensor_volumes);
-    tcase_add_test(tcase, elementwise_bytes);
-    tcase_add_test(tcase, fp8);
-    tcase_add_test(tcase, gradients);
-    tcase_add_test(tcase, padded_vocabulary);
-    for (int n = 1; n <= 4; n *= 2)
-        tcase_add_loop_test(tcase, context_exchanges, n, n + 1);
-    tcase_add_test(tcase, context_rows);
-    tcase_add_test(tcase, blocks_side_by_side);
-    tcase_add_test(tcase, separate_accumulation);
-    tcase_add_test(tcase, recomputed_from_queries_on);
-    tcase_add_test(tcase, recomputed_by_operator);
-    tcase_add_test(tcase, pieces_of_a_ring);
-    tcase_add_test(tcase, loss_and_its_metrics);
-    tcase_add_test(tcase, loss_of_a_copy_in_fp32);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(operators_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -22,7 +22,7 @@ static void init_mixture(int64_t tensor, int64_t expert) {
 
 /* Attention's products 8 + core 4, as in a dense layer; router 2 t h 8 = 1/64; experts 2 t K 2 h 2048 = 16. Backward
  * twice. On one rank nothing is exchanged and nothing imbalanced. */
-START_TEST(flops_on_one_rank) {
+TSIM_TEST(flops_on_one_rank) {
     struct tsim_op_list forward, backward;
     init_mixture(1, 1);
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
@@ -35,11 +35,10 @@ START_TEST(flops_on_one_rank) {
     ck_assert_ptr_null(seek(&forward, "expert: dispatch"));
     ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_TO_ALL), 0);
 }
-END_TEST
 
 /* Executed layers, dense and with experts, agree with the model's count (see test_operators.c): 4 layers of each
  * kind. */
-START_TEST(model_flops) {
+TSIM_TEST(model_flops) {
     struct tsim_op_list dense, mixture, head;
     init_mixture(1, 1);
     e.model.experts.every = 2;
@@ -54,11 +53,10 @@ START_TEST(model_flops) {
     struct tsim_layer_flops counted = tsim_model_forward_flops_per_token(&e.model, T, T);
     ck_assert_double_eq_tol(counted.products + counted.core, layers / T, 1);
 }
-END_TEST
 
 /* 4 expert ranks: two experts each, the products of the fullest rank; every rank sends its t K rows, there and back,
  * forward and backward, with the imbalance of the fullest; the router sees its own tokens. */
-START_TEST(expert_ranks) {
+TSIM_TEST(expert_ranks) {
     struct tsim_op_list forward, backward;
     init_mixture(1, 4);
     e.model.experts.imbalance_frac = 0.1;
@@ -85,10 +83,9 @@ START_TEST(expert_ranks) {
         ck_assert_double_eq(find(&backward, "sort by expert")->kernels, 1);
     }
 }
-END_TEST
 
 /* A capacity factor pads: rows and messages are that times the mean. */
-START_TEST(capacity) {
+TSIM_TEST(capacity) {
     struct tsim_op_list list;
     init_mixture(1, 8);
     e.model.experts.capacity_factor = 1.5;
@@ -97,12 +94,11 @@ START_TEST(capacity) {
     ck_assert_double_eq(find(&list, "expert: combine")->collective_bytes, 1.5 * T * K * H * 2);
     ck_assert_ptr_null(seek(&list, "sort by expert")); /* one expert: rows arrive in order */
 }
-END_TEST
 
 /* Tensor 2: each expert is halved. With sequence parallelism a rank sends its own half of the tokens, and the rows are
  * gathered before and scattered after the products; without, every rank sends all, and h, not K h, is summed at the
  * end. Attention's collectives are those of a dense layer without its block: 1 of 2. */
-START_TEST(tensor_ranks) {
+TSIM_TEST(tensor_ranks) {
     struct tsim_op_list list, dense;
     double activation = T * H * 2;
     init_mixture(2, 2);
@@ -121,11 +117,10 @@ START_TEST(tensor_ranks) {
     ck_assert_double_eq_tol(sum_collective(&list, TSIM_OP_REDUCE_SCATTER),
                             sum_collective(&dense, TSIM_OP_REDUCE_SCATTER) / 2 + g * K * activation, 1);
 }
-END_TEST
 
 /* Tensor 2, but experts whole: 4 expert ranks are 2 tensor ranks of 2 replicas, each with the rows of 512 own tokens;
  * the rows stay as they came. */
-START_TEST(whole_experts_on_tensor_ranks) {
+TSIM_TEST(whole_experts_on_tensor_ranks) {
     struct tsim_op_list list, dense;
     double activation = T * H * 2;
     init_mixture(2, 4);
@@ -140,10 +135,9 @@ START_TEST(whole_experts_on_tensor_ranks) {
     ck_assert_double_eq_tol(find(&list, "expert: dispatch")->collective_bytes, g * K * activation / 2, 1);
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), sum_collective(&dense, TSIM_OP_ALL_GATHER) / 2);
 }
-END_TEST
 
 /* Shared experts are a block of their widths together: two of 2048 as the dense block of 4096, and a sum. */
-START_TEST(shared_experts) {
+TSIM_TEST(shared_experts) {
     struct tsim_op_list without, with, dense;
     init_mixture(1, 1);
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &without);
@@ -154,11 +148,10 @@ START_TEST(shared_experts) {
     ck_assert_double_eq(find(&with, "ffn up")->n, find(&dense, "ffn up")->n);
     ck_assert_double_eq(find(&with, "shared, add")->bytes, 3 * 2 * T * H);
 }
-END_TEST
 
 /* One copy for each node; in fp8 where software sends it and products are, while results and gradients of inputs return
  * in bf16. */
-START_TEST(dispatch_per_node) {
+TSIM_TEST(dispatch_per_node) {
     struct tsim_op_list forward, backward;
     init_mixture(1, 4);
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
@@ -176,7 +169,6 @@ START_TEST(dispatch_per_node) {
     ck_assert_double_eq_tol(find(&backward, "expert: combine, gradient")->collective_bytes, g * T * K * H, 1);
     ck_assert_double_eq_tol(find(&backward, "expert: dispatch, gradient")->collective_bytes, 2 * g * T * K * H, 1);
 }
-END_TEST
 
 static double sum_bytes(const struct tsim_op_list *list) {
     double bytes = 0;
@@ -195,7 +187,7 @@ static int count_of(const struct tsim_op_list *list, const char *name) {
 /* Tensor 2, by width: there and back, forward and backward, 512 tokens of 2 h bytes are copied and exchanged over the
  * tensor ranks, and the rows copied beside their gather and their scatter. The exchange of expert ranks stays the same,
  * and so does everything where experts are whole, or tokens are not shared out. */
-START_TEST(dispatch_by_width) {
+TSIM_TEST(dispatch_by_width) {
     struct tsim_op_list lists[2][2];
     init_mixture(2, 2);
     e.scenario.parallelism.sequence = true;
@@ -223,11 +215,10 @@ START_TEST(dispatch_by_width) {
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &lists[0][0]);
     ck_assert_int_eq(count_of(&lists[0][0], "slices of the width"), 0);
 }
-END_TEST
 
 /* Two experts on a rank, one after the other: a kernel each, and their results, and the gradients of their rows, come
  * into one tensor by a copy. With one expert there is nothing to join. */
-START_TEST(one_expert_after_another) {
+TSIM_TEST(one_expert_after_another) {
     struct tsim_op_list grouped, forward, backward;
     init_mixture(1, 4);
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &grouped);
@@ -247,7 +238,6 @@ START_TEST(one_expert_after_another) {
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
     ck_assert_ptr_null(seek(&forward, "join experts"));
 }
-END_TEST
 
 static double padded_bytes(void) {
     struct tsim_op_list list;
@@ -264,7 +254,7 @@ static double padded_bytes(void) {
 
 /* Transformer Engine in fp8: rows in and results out are copied, there and back, 2 bytes read and 2 written each time.
  * Not in 16 bits, by other software, into buffers of a capacity, or where one copy a node came in order. */
-START_TEST(rows_are_padded_for_fp8) {
+TSIM_TEST(rows_are_padded_for_fp8) {
     init_mixture(1, 4);
     double g = tsim_routing_imbalance(&e.model.experts, 4, T);
     e.software.fusion = TSIM_FUSION_TE;
@@ -280,11 +270,10 @@ START_TEST(rows_are_padded_for_fp8) {
     e.software.fusion = TSIM_FUSION_NONE;
     ck_assert_double_eq(padded_bytes(), 0);
 }
-END_TEST
 
 /* Tiles of 128 rows, of which 256 are an expert's: seven of eight boundaries lie inside one on each of two devices. A
  * tile's weights are read for each that has some of it, and FLOPs are those that were asked for. */
-START_TEST(tiles_of_two_experts) {
+TSIM_TEST(tiles_of_two_experts) {
     struct tsim_op_list forward, backward;
     init_mixture(1, 1);
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
@@ -301,10 +290,9 @@ START_TEST(tiles_of_two_experts) {
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
     ck_assert_double_eq(find(&forward, "expert down")->m, 256);
 }
-END_TEST
 
 /* Recomputation that stops at the last tensor that is needed leaves out the second product and all that follows. */
-START_TEST(last_projection) {
+TSIM_TEST(last_projection) {
     struct tsim_op_list list;
     init_mixture(1, 4);
     e.model.experts.shared = 1;
@@ -315,12 +303,11 @@ START_TEST(last_projection) {
     ck_assert(find(&list, "expert: combine")->is_last_projection);
     ck_assert(find(&list, "residual 2")->is_last_projection);
 }
-END_TEST
 
 /* FLOPs of each part, forward: the core 4, queries to values from latent vectors 2 t 1024 (256 + 2 x 128), the shared
  * expert 4 t h 2048 = 8 units, router and experts 16 + 1/64, the product after attention 2; norms and activations
  * have none, but two and two operators. */
-START_TEST(parts_to_recompute) {
+TSIM_TEST(parts_to_recompute) {
     struct tsim_op_list list;
     init_mixture(1, 1);
     e.model.experts.shared = 1;
@@ -346,11 +333,10 @@ START_TEST(parts_to_recompute) {
         ck_assert_int_eq(n_elementwise, CASES[i].n_elementwise);
     }
 }
-END_TEST
 
 /* DeepSeek-V2-Lite's kind: queries come straight from the residual stream. Down 2 t h (128 + 64), up 2 t 8 (1024 x 192
  * + 128 x 256), one norm, of 128. Over 4 tensor ranks the stream itself is gathered, with 192 more. */
-START_TEST(latent_attention_with_whole_queries) {
+TSIM_TEST(latent_attention_with_whole_queries) {
     struct tsim_op_list forward, backward;
     struct tsim_layer_parameters p;
     example_init(&e);
@@ -375,11 +361,10 @@ START_TEST(latent_attention_with_whole_queries) {
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
     ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * (1024 + 192) * 2);
 }
-END_TEST
 
 /* Eight heads of 128 + 64 put together by cat: queries and keys of 192, read and written, and a copy of values of 128;
  * backward queries of 192 and keys of 128 with values of 128, and the sum of 64 over the heads. */
-START_TEST(latent_heads_joined) {
+TSIM_TEST(latent_heads_joined) {
     struct tsim_op_list forward, backward;
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .rope_dim = 64};
@@ -395,10 +380,9 @@ START_TEST(latent_heads_joined) {
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
     ck_assert_ptr_null(seek(&forward, "join heads"));
 }
-END_TEST
 
 /* The vectors are one wide, and there are no positions: down 2 t h (1 + 1), up 2 t 8 (128 + 256), two norms of one. */
-START_TEST(latent_attention_one_wide) {
+TSIM_TEST(latent_attention_one_wide) {
     struct tsim_op_list forward, backward;
     struct tsim_layer_parameters p;
     example_init(&e);
@@ -420,12 +404,11 @@ START_TEST(latent_attention_one_wide) {
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
     ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * 2 * 2);
 }
-END_TEST
 
 /* Latent vectors of 256 (queries) and 128, 64 more for positions: down 2 t h (256 + 192), up 2 t 8 (256 x 192 + 128 x
  * 256), result 2 t h^2, core 2 t s 8 (192 + 128); the block 16. Backward twice. Over 4 tensor ranks the projections
  * down are whole, on a quarter of the tokens with sequence parallelism, and the gathers are of latents. */
-START_TEST(latent_attention) {
+TSIM_TEST(latent_attention) {
     struct tsim_op_list forward, backward;
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256, .rope_dim = 64};
@@ -451,31 +434,5 @@ START_TEST(latent_attention) {
     ck_assert_double_eq_tol(sum_flops(&forward), (down + up + core / 2 + rest) / 4, 1);
     ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * (256 + 192) * 2);
 }
-END_TEST
 
-static Suite *operators_experts_suite(void) {
-    Suite *suite = suite_create("operators, experts");
-    TCase *tcase = tcase_create("analytic");
-    tcase_add_test(tcase, flops_on_one_rank);
-    tcase_add_test(tcase, model_flops);
-    tcase_add_test(tcase, expert_ranks);
-    tcase_add_test(tcase, capacity);
-    tcase_add_test(tcase, tensor_ranks);
-    tcase_add_test(tcase, whole_experts_on_tensor_ranks);
-    tcase_add_test(tcase, shared_experts);
-    tcase_add_test(tcase, dispatch_per_node);
-    tcase_add_test(tcase, dispatch_by_width);
-    tcase_add_test(tcase, one_expert_after_another);
-    tcase_add_test(tcase, rows_are_padded_for_fp8);
-    tcase_add_test(tcase, tiles_of_two_experts);
-    tcase_add_test(tcase, last_projection);
-    tcase_add_test(tcase, parts_to_recompute);
-    tcase_add_test(tcase, latent_attention_with_whole_queries);
-    tcase_add_test(tcase, latent_heads_joined);
-    tcase_add_test(tcase, latent_attention);
-    tcase_add_test(tcase, latent_attention_one_wide);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(operators_experts_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -64,7 +64,7 @@ static void copies_init(const struct copies *c) {
     e.model.position = c->has_rope ? TSIM_POSITION_ROPE : TSIM_POSITION_LEARNED;
 }
 
-START_TEST(copies_around_attention) {
+TSIM_TEST_ROWS(copies_around_attention, COPIES) {
     const struct copies *c = &COPIES[_i];
     copies_init(c);
     forward();
@@ -76,10 +76,9 @@ START_TEST(copies_around_attention) {
     ck_assert_double_eq(mib("attention result, copy"), c->result_gradient);
     ck_assert_double_eq(mib("attention operands, join"), c->joined);
 }
-END_TEST
 
 /* With latent attention none are counted. */
-START_TEST(none_of_latent_attention) {
+TSIM_TEST(none_of_latent_attention) {
     copies_init(&COPIES[16]);
     e.model.position = TSIM_POSITION_ROPE;
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .rope_dim = 32};
@@ -89,10 +88,9 @@ START_TEST(none_of_latent_attention) {
     backward();
     ck_assert_ptr_null(seek(&list, "attention operands, join"));
 }
-END_TEST
 
 /* Recomputation of attention's core makes the result again as what follows takes it, and not the operands. */
-START_TEST(recomputed_with_the_core) {
+TSIM_TEST(recomputed_with_the_core) {
     copies_init(&COPIES[16]);
     e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
     example_finish(&e);
@@ -100,7 +98,6 @@ START_TEST(recomputed_with_the_core) {
     ck_assert_ptr_nonnull(seek(&list, "attention result, copy"));
     ck_assert_ptr_null(seek(&list, "attention operands, copy"));
 }
-END_TEST
 
 /* Rotation of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15, 5 of them element by element;
  * complex 2 + 4, 4 + 4, 4 + 2 bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2, which Transformer Engine
@@ -132,7 +129,7 @@ static double kernels(const char *name) {
     return op ? op->kernels : 0;
 }
 
-START_TEST(rotations) {
+TSIM_TEST_ROWS(rotations, ROTATIONS) {
     const struct rotation *r = &ROTATIONS[_i];
     example_init(&e);
     e.software.rotary = r->rotary;
@@ -152,12 +149,11 @@ START_TEST(rotations) {
     const struct tsim_op *products = find(&list, "rotary");
     ck_assert_double_eq(products->issued, seek(&list, "rotary, sum") ? 2.5 * 84 * products->elements : 0);
 }
-END_TEST
 
 /* An RMS norm written out takes 36 bytes an element and 84 backward, as a kernel 4 and 10; its own kernel is one
  * whatever the rest is. On a copy in fp32 it takes 6 to copy and 6; backward 10 for dx, 6 for the scale's gradient and
  * 6 to convert dx. */
-START_TEST(norms_of_their_own) {
+TSIM_TEST(norms_of_their_own) {
     static const struct {
         enum tsim_norm_kernels norms;
         double forward, backward;
@@ -173,11 +169,10 @@ START_TEST(norms_of_their_own) {
         ck_assert_double_eq(mib("norm 2"), ROWS[i].backward);
     }
 }
-END_TEST
 
 /* Queries and keys have norms as wide as a head: 2 U elements, 4 bytes each in a kernel and 10 backward, written out 36
  * and 84. Their inputs are kept. */
-START_TEST(norms_of_heads) {
+TSIM_TEST(norms_of_heads) {
     static const enum tsim_norm_kernels NORMS[] = {TSIM_NORMS_FUSED, TSIM_NORMS_BY_FUSION};
     static const double FORWARD[] = {4, 36}, BACKWARD[] = {10, 84}, KERNELS[] = {2, 12};
     for (size_t i = 0; i < sizeof NORMS / sizeof *NORMS; i++) {
@@ -195,11 +190,10 @@ START_TEST(norms_of_heads) {
         ck_assert_double_eq(mib("norms of queries and keys"), 2 * BACKWARD[i]);
     }
 }
-END_TEST
 
 /* Nothing is fused: three products of queries, keys and values leave three gradients of their input, two sums of
  * 3 x 2 bytes; a gate's two products one sum; one product's two gradients of 4 U each are joined, read and written. */
-START_TEST(gradients_of_one_input) {
+TSIM_TEST(gradients_of_one_input) {
     for (int i = 0; i < 8; i++) {
         bool is_fused = i & 1, has_three = i & 2, has_one_gate = i & 4;
         example_init(&e);
@@ -213,10 +207,9 @@ START_TEST(gradients_of_one_input) {
         ck_assert_double_eq(mib("gate gradients, join"), !is_fused && has_one_gate ? 32 : 0);
     }
 }
-END_TEST
 
 /* ALiBi's bias is written for each of 8 U scores, and read by the product that adds to it; flash kernels make it up. */
-START_TEST(bias_of_a_line) {
+TSIM_TEST(bias_of_a_line) {
     for (int is_flash = 0; is_flash < 2; is_flash++) {
         example_init(&e);
         e.model.position = TSIM_POSITION_ALIBI;
@@ -227,11 +220,10 @@ START_TEST(bias_of_a_line) {
         ck_assert_ptr_null(seek(&list, "attention bias"));
     }
 }
-END_TEST
 
 /* 32 U logits. Written out 2 + 4 bytes read and written, 8 of log-softmax; backward 16, and back to 16 bits 6. A
  * shifted copy takes 8 more, and backward 12: zeros, and the copied part's gradient read and written. */
-START_TEST(loss_of_a_copy) {
+TSIM_TEST(loss_of_a_copy) {
     for (int is_shifted = 0; is_shifted < 2; is_shifted++) {
         example_init(&e);
         e.software.fusion = TSIM_FUSION_NONE;
@@ -243,10 +235,9 @@ START_TEST(loss_of_a_copy) {
         ck_assert_double_eq(mib("loss"), 32 * (22 + (is_shifted ? 12 : 0)));
     }
 }
-END_TEST
 
 /* Only Megatron-LM adds the biases of queries, keys and values in a kernel of their own: 3 U read and written. */
-START_TEST(biases_of_queries) {
+TSIM_TEST_LOOP(biases_of_queries, 0, 4) {
     static const enum tsim_fusion FUSIONS[] = {TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE,
                                                TSIM_FUSION_COMPILE};
     for (int bias = 0; bias < 3; bias++) {
@@ -258,7 +249,6 @@ START_TEST(biases_of_queries) {
         ck_assert_double_eq(mib("attention qkv, bias"), bias > 0 && FUSIONS[_i] == TSIM_FUSION_MEGATRON ? 12 : 0);
     }
 }
-END_TEST
 
 static int n_collectives(enum tsim_op_collective kind) {
     int n = 0;
@@ -269,7 +259,7 @@ static int n_collectives(enum tsim_op_collective kind) {
 
 /* Blocks side by side with a norm each gather two inputs, and reduce two gradients, over the tensor ranks; their
  * results are one sum as with one norm. */
-START_TEST(norms_side_by_side) {
+TSIM_TEST(norms_side_by_side) {
     for (int has_two = 0; has_two < 2; has_two++) {
         example_init(&e);
         e.model.parallel_block = true;
@@ -287,24 +277,5 @@ START_TEST(norms_side_by_side) {
         ck_assert_int_eq(seek(&list, "block gradients, add") != NULL, !has_two);
     }
 }
-END_TEST
 
-static Suite *layout_suite(void) {
-    Suite *suite = suite_create("operators: layouts");
-    TCase *tcase = tcase_create("layouts");
-    tcase_add_loop_test(tcase, copies_around_attention, 0, (int)(sizeof COPIES / sizeof COPIES[0]));
-    tcase_add_test(tcase, none_of_latent_attention);
-    tcase_add_test(tcase, recomputed_with_the_core);
-    tcase_add_loop_test(tcase, rotations, 0, (int)(sizeof ROTATIONS / sizeof ROTATIONS[0]));
-    tcase_add_test(tcase, norms_of_their_own);
-    tcase_add_test(tcase, norms_of_heads);
-    tcase_add_test(tcase, gradients_of_one_input);
-    tcase_add_test(tcase, bias_of_a_line);
-    tcase_add_test(tcase, loss_of_a_copy);
-    tcase_add_loop_test(tcase, biases_of_queries, 0, 4);
-    tcase_add_test(tcase, norms_side_by_side);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(layout_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

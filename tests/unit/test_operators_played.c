@@ -71,7 +71,7 @@ static void init_schedule(int64_t pipeline, int64_t chunks, enum tsim_schedule s
 
 /* Work plus the published bubble, f, b and w from the rows; with scores and values of attention, whose input gradients
  * are two products and which have no weights, b is longer than w. */
-START_TEST(schedules) {
+TSIM_TEST(schedules) {
     static const struct {
         int64_t p, v;
         enum tsim_schedule schedule;
@@ -101,7 +101,6 @@ START_TEST(schedules) {
         }
     }
 }
-END_TEST
 
 /* ---- a collective beside kernels ---- */
 
@@ -127,7 +126,7 @@ static void play(const struct tsim_pass_operator *rows, int32_t n, double n_chun
 /* An all-reduce of C s holds a quarter of the compute units and takes a tenth or no part of HBM's rate. The product of
  * K s beside it is left 3/4 of the units, each at 9/10 of its rate: it does 1 - d a second while the all-reduce runs, d
  * = 0.325 or 0.25. It is over after K + d C s where that is the longer of the two, else the all-reduce after C s. */
-START_TEST(all_reduce_beside_a_product) {
+TSIM_TEST(all_reduce_beside_a_product) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM};
     static const struct tsim_op SUM = {.name = "sum",
                                        .kind = TSIM_OP_COLLECTIVE,
@@ -149,12 +148,11 @@ START_TEST(all_reduce_beside_a_product) {
         ck_assert_double_eq_tol(exposed_s[0], fmax(c, k + d * c) - k, 1e-9);
     }
 }
-END_TEST
 
 /* A gather in n = 4 chunks of a product of 4 s: the first chunk is there, the others come every C / 3 s, on copy
  * engines. Each is worked on for 1 s when it has come. A scatter: each of the first three chunks leaves when it is
  * done, one after another; the last is the rank's own. */
-START_TEST(pipelined_in_chunks) {
+TSIM_TEST(pipelined_in_chunks) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM};
     static const struct tsim_op GATHER = {.name = "gather",
                                           .kind = TSIM_OP_COLLECTIVE,
@@ -180,10 +178,9 @@ START_TEST(pipelined_in_chunks) {
         ck_assert_double_eq_tol(exposed_s[1], expected_s, 1e-9);
     }
 }
-END_TEST
 
 /* Two exchanges beside a whole part of 5 s of kernels, one after the other: C = C1 + C2 s that take d. */
-START_TEST(beside_a_whole_part) {
+TSIM_TEST(beside_a_whole_part) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM};
     static const struct tsim_op EXCHANGE = {.name = "exchange",
                                             .kind = TSIM_OP_COLLECTIVE,
@@ -201,11 +198,10 @@ START_TEST(beside_a_whole_part) {
         ck_assert_double_eq_tol(exposed_s[1] + exposed_s[3], fmax(c, 5 + d * c) - 5, 1e-9);
     }
 }
-END_TEST
 
 /* An exchange beside a whole part and an all-reduce beside one of its products fill the same link: 4 + 4 s of flow take
  * 8 s, which is more than the kernels' 1 s and what is taken from them. */
-START_TEST(two_communicators_share_the_link) {
+TSIM_TEST(two_communicators_share_the_link) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM};
     static const struct tsim_op OPS[] = {{.name = "exchange",
                                           .kind = TSIM_OP_COLLECTIVE,
@@ -234,11 +230,10 @@ START_TEST(two_communicators_share_the_link) {
     play(rows, 3, 1, NULL, exposed_s);
     ck_assert_double_eq_tol(exposed_s[0] + exposed_s[1], 4 - 1, 1e-9);
 }
-END_TEST
 
 /* Kernels that follow one another are joined: the sum of their times, FLOP and bytes; over that time they ask for as
  * much of HBM as they did one by one. A collective between kernels keeps them apart. */
-START_TEST(joined_kernels) {
+TSIM_TEST(joined_kernels) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM, .flops = 10},
                                 NORM = {.name = "norm", .kind = TSIM_OP_ELEMENTWISE, .flops = 1},
                                 SUM = {.name = "sum", .kind = TSIM_OP_COLLECTIVE, .axis = TSIM_AXIS_TENSOR};
@@ -260,7 +255,6 @@ START_TEST(joined_kernels) {
     ck_assert_double_eq_tol(program.at[0].memory_frac, (0.6 + 1) / (3 + 1), 1e-12);
     ck_assert_double_eq_tol(program.at[2].memory_frac, 1, 1e-12);
 }
-END_TEST
 
 /* ---- the host, and FLOP ---- */
 
@@ -331,7 +325,7 @@ static void init_host(void) {
 
 /* A step without a host's time takes what its kernels take. FLOP are those of the rows. A graph of the whole step
  * leaves the kernels' time; if each launch waits for the kernel before it, launches and kernels add up. */
-START_TEST(host_slower_than_its_kernels) {
+TSIM_TEST(host_slower_than_its_kernels) {
     static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD};
     const double host_s = 1e-3;
     init_host();
@@ -371,11 +365,10 @@ START_TEST(host_slower_than_its_kernels) {
     e.software.cuda_graphs = TSIM_GRAPHS_STEP;
     ck_assert_double_eq_tol(simulate().time_s, kernels_s + rest_s, 1e-9);
 }
-END_TEST
 
 /* From a host that is much faster than the kernels, which leaves each pass the launch of its first kernel, to one that
  * is slower than most of them: what kernels wait is the recurrence's, and the account's. */
-START_TEST(kernels_wait_for_their_launches) {
+TSIM_TEST(kernels_wait_for_their_launches) {
     static const double HOST_S[] = {1e-7, 1e-5, 3e-5, 1e-4, 3e-4};
     init_host();
     double kernels_s = passes_s(0), rest_s = simulate().stage_groups[0].terms.optimizer_s;
@@ -392,10 +385,9 @@ START_TEST(kernels_wait_for_their_launches) {
     }
     ck_assert(is_between);
 }
-END_TEST
 
 /* A graph of each layer is launched in the time of one kernel. */
-START_TEST(layers_in_graphs) {
+TSIM_TEST(layers_in_graphs) {
     const double host_s = 1e-4;
     init_host();
     double whole_s = passes_s(0), rest_s = simulate().stage_groups[0].terms.optimizer_s;
@@ -412,10 +404,9 @@ START_TEST(layers_in_graphs) {
                 visit(TSIM_PART_HEAD, (enum tsim_pass_kind)kind).n_launched;
     ck_assert_double_lt(with_s, whole_s + rest_s + N_MICROBATCHES * (ends + 2 * (double)e.model.layers) * host_s);
 }
-END_TEST
 
 /* A collective that takes all of a link asks for bytes / (bytes / rate), which need not be the rate in every bit. */
-START_TEST(one_stream_may_ask_for_all) {
+TSIM_TEST(one_stream_may_ask_for_all) {
     const double rate = 365e9;
     for (int i = 1; i <= 1000; i++) {
         double bytes = 8192.0 * 1024 * i, flow_s = bytes / rate;
@@ -425,24 +416,5 @@ START_TEST(one_stream_may_ask_for_all) {
     ck_assert(!tsim_never_binds(rate, (struct tsim_peak_demand){rate, 2}));
     ck_assert(tsim_never_binds(rate, (struct tsim_peak_demand){rate * (1 - 1e-8), 2}));
 }
-END_TEST
 
-static Suite *played_suite(void) {
-    Suite *suite = suite_create("operators played");
-    TCase *tests = tcase_create("by hand");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, one_stream_may_ask_for_all);
-    tcase_add_test(tests, schedules);
-    tcase_add_test(tests, all_reduce_beside_a_product);
-    tcase_add_test(tests, pipelined_in_chunks);
-    tcase_add_test(tests, beside_a_whole_part);
-    tcase_add_test(tests, two_communicators_share_the_link);
-    tcase_add_test(tests, joined_kernels);
-    tcase_add_test(tests, host_slower_than_its_kernels);
-    tcase_add_test(tests, kernels_wait_for_their_launches);
-    tcase_add_test(tests, layers_in_graphs);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(played_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

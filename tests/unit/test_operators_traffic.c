@@ -56,7 +56,7 @@ static void gated_init(enum tsim_fusion fusion) {
 /* PyTorch as written, with dropout and biases. Norm: x and y. Scores: 8 x 2 (2 x 1/8 + 1). Softmax: scale 4, mask 5, to
  * fp32 6, softmax 8, back 6 a score. Dropout 2 + 2 + a mask byte; then add. Backward a bias sums its output's gradient.
  */
-START_TEST(as_written) {
+TSIM_TEST(as_written) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},
                                          {"attention qkv", 2 * (1 + 3 + 3), 1},
                                          {"attention scores", 20, 1},
@@ -108,7 +108,6 @@ START_TEST(as_written) {
     assert_forward(TSIM_PART_EMBEDDING, TABLE);
     assert_backward(TSIM_PART_EMBEDDING, TABLE_BACK);
 }
-END_TEST
 
 /* Llama as written. The norm: to fp32 6 bytes an element, square 8, mean 4, scaled 8, back 6, times the weight 4.
  * Backward through the weight 4, its gradient 6 and 2, to fp32 6, through the scale 8, the scale's gradient 12 and 4,
@@ -116,7 +115,7 @@ END_TEST
  * joined 4, sum 6; backward two halves from zeros 8 and one more sum 6. silu, then the product; backward three of 6
  * bytes. Gradients are added by a kernel: 2 bytes read, 4 read and written. Flash attention reads q, k, v and writes o;
  * backward reads q, k, v, o, do, writes dq, dk, dv, and reads dO for row sums: 9 tensors, two kernels. */
-START_TEST(gated_as_written) {
+TSIM_TEST(gated_as_written) {
     static const struct row FORWARD[] = {{"norm 1", 36, 6},
                                          {"attention qkv", 14, 1},
                                          {"rotary", 2 * 10, 3},
@@ -156,11 +155,10 @@ START_TEST(gated_as_written) {
     assert_forward(TSIM_PART_LAYER, FORWARD);
     assert_backward(TSIM_PART_LAYER, BACKWARD);
 }
-END_TEST
 
 /* Fused, in fp8: operands of products 1 byte; norms write theirs; the results of attention and of the activation and
  * every gradient are cast, 2 read, 1 and 1 written. Gate, silu and product in one kernel. */
-START_TEST(fused_fp8) {
+TSIM_TEST(fused_fp8) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},
                                          {"attention qkv", 1 + 3 + 2 * 3, 1},
                                          {"rotary", 2 * 4, 1},
@@ -198,7 +196,6 @@ START_TEST(fused_fp8) {
     assert_forward(TSIM_PART_LAYER, FORWARD);
     assert_backward(TSIM_PART_LAYER, BACKWARD);
 }
-END_TEST
 
 static double bytes_of(const struct tsim_op_list *list, const char *prefix, double *kernels) {
     double bytes = 0;
@@ -217,7 +214,7 @@ static double bytes_of(const struct tsim_op_list *list, const char *prefix, doub
  * scales are, MXFP8 reads 2 bytes and writes 33/32 twice, and NVFP4 reads twice 2 and writes 9/16 twice. */
 #define MX_BYTES (2 + 2 * 33 / 32.0)
 #define NV_BYTES (4 + 2 * 9 / 16.0)
-START_TEST(scaling) {
+TSIM_TEST(scaling) {
     static const struct {
         enum tsim_precision precision;
         enum tsim_fp8_scaling scaling;
@@ -249,13 +246,12 @@ START_TEST(scaling) {
         ck_assert_double_eq(bytes_of(&list, "cast", &kernels), 0);
     }
 }
-END_TEST
 
 /* With scales of rows each operand is cast along the rows, 2 read and 1 written, and for the backward pass along its
  * columns: read for the largest values (2), and read and written at 1.4 parts of 2.2 of the rate. These are weights of
  * 3 + 1 + 8 + 4; gradients of 3 + 1 + 8 + 1 and the inputs 1 + 1 + 1 + 4 of their products. */
 #define COLUMN_BYTES (2 + (2 + 1) * (2.2 / 1.4))
-START_TEST(scales_of_rows) {
+TSIM_TEST(scales_of_rows) {
     struct tsim_op_list list;
     double kernels;
     gated_init(TSIM_FUSION_COMPILE);
@@ -272,12 +268,11 @@ START_TEST(scales_of_rows) {
     ck_assert_double_eq_tol(bytes_of(&list, "weight, cast columns", &kernels), COLUMN_BYTES * 16 * MI, 1);
     ck_assert_double_eq(bytes_of(&list, "weight, transpose", &kernels), 0);
 }
-END_TEST
 
 /* Compiled: the norm in the middle of a layer takes the residual's sum in the same kernel, which does not read it again
  * (4, not 6, and 4), and a norm's backward kernel adds the residual's gradient (10 and one more read of 2). In fp8
  * every weight, 3 + 1 + 8 + 4, is transposed before its input gradient by a GPU that multiplies rows by rows alone. */
-START_TEST(compiled) {
+TSIM_TEST(compiled) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},         {"attention qkv", 14, 1},   {"rotary", 2 * 4, 1},
                                          {"attention core", 8, 1}, {"attention output", 6, 1}, {"residual 1", 4, 1},
                                          {"norm 2", 4, 1},         {"ffn up", 34, 1},          {"activation", 4 * 6, 1},
@@ -322,10 +317,9 @@ START_TEST(compiled) {
         ck_assert_double_eq(bytes_of(&list, "weight, transpose", &kernels), WEIGHTS[i].mib * MI);
     }
 }
-END_TEST
 
 /* Side by side they have one norm, one residual, and a sum of the two blocks' results, backward of their gradients. */
-START_TEST(side_by_side) {
+TSIM_TEST(side_by_side) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},           {"attention qkv", 14, 1}, {"attention core", 8, 1},
                                          {"attention output", 6, 1}, {"blocks, add", 6, 1},    {"ffn up", 18, 1},
                                          {"activation", 16, 1},      {"ffn down", 18, 1},      {"residual 2", 6, 1}};
@@ -341,12 +335,11 @@ START_TEST(side_by_side) {
     assert_forward(TSIM_PART_LAYER, FORWARD);
     assert_backward(TSIM_PART_LAYER, BACKWARD);
 }
-END_TEST
 
 /* T5's decoder layer on 256 tokens beside an encoder's 1,024: its own activations U / 4, its scores U / 2, those with
  * the encoder's 2 U, not causal. Each head's learned bias is read once (U / 2 of 2 bytes) where scores are read and
  * written; backward summed in fp32 from their gradients. */
-START_TEST(decoder_layer) {
+TSIM_TEST(decoder_layer) {
     static const struct row FORWARD[] = {{"norm 1", 1, 1},
                                          {"attention qkv", 2 * (0.25 + 3 + 0.75), 1},
                                          {"attention scores", 2, 1},
@@ -420,11 +413,10 @@ START_TEST(decoder_layer) {
             casts.ops[casts.n++] = list.ops[i];
     assert_rows(&casts, CAST, 2);
 }
-END_TEST
 
 /* Megatron's loss: to fp32 6, maximum 4, subtract 8, exponential 8, sum 4, divide 8 a logit; backward 6 + 8 in three.
  * The encoder's last norm is here, too. */
-START_TEST(heads) {
+TSIM_TEST(heads) {
     static const struct row FORWARD[] = {{"final norm", 1, 1},
                                          {"head", 2 * (0.25 + 32 + 8), 1},
                                          {"loss", 8 * (6 + 4 + 8 + 8 + 4 + 8), 6},
@@ -439,11 +431,10 @@ START_TEST(heads) {
     assert_forward(TSIM_PART_HEAD, FORWARD);
     assert_backward(TSIM_PART_HEAD, BACKWARD);
 }
-END_TEST
 
 /* BERT has a pooler of one token (1 / 1,024 U), an eighth of the tokens picked, and a fused loss: 2 read and 2
  * written. */
-START_TEST(masked_head) {
+TSIM_TEST(masked_head) {
     static const double K = 1 / 1024.0;
     const struct row forward[] = {{"final norm", 4, 1},
                                   {"pooler", 2 * (K + 1 + K), 1},
@@ -467,11 +458,10 @@ START_TEST(masked_head) {
     assert_forward(TSIM_PART_HEAD, forward);
     assert_backward(TSIM_PART_HEAD, backward);
 }
-END_TEST
 
 /* 8 images of 256 patches of 16 x 16 x 3 values have 2 U of results, 1.5 U of pixels, weights of 0.75 U, and their
  * bias. */
-START_TEST(patches) {
+TSIM_TEST(patches) {
     static const struct row FORWARD[] = {{"patches", 2 * (1.5 + 0.75 + 2), 1}};
     static const struct row BACKWARD[] = {{"patches, weight", 2 * (2 + 1.5) + 8 * 0.75, 1},
                                           {"patches, bias gradient", 2 * 2, 1}};
@@ -481,11 +471,10 @@ START_TEST(patches) {
     assert_forward(TSIM_PART_EMBEDDING, FORWARD);
     assert_backward(TSIM_PART_EMBEDDING, BACKWARD);
 }
-END_TEST
 
 /* 8 experts, 2 for each token, on one rank: scores of 8 a token (1 / 128 U), fp32, in five passes of 12 kernels; rows
  * of two copies, 2 U; each expert's product of 256 rows, one after another. The shared expert beside them. */
-START_TEST(expert_layer) {
+TSIM_TEST(expert_layer) {
     static const double S = 1 / 128.0;
     const struct row forward[] = {{"norm 1", 4, 1},
                                   {"attention qkv", 14, 1},
@@ -536,11 +525,10 @@ START_TEST(expert_layer) {
     assert_forward(TSIM_PART_EXPERT_LAYER, forward);
     assert_backward(TSIM_PART_EXPERT_LAYER, backward);
 }
-END_TEST
 
 /* Two experts for each token, PyTorch's operators one after another: passes over t h elements of 2 bytes; the router's
  * kernels are written out, too, whatever else is fused. */
-START_TEST(permutation_written_out) {
+TSIM_TEST(permutation_written_out) {
     struct tsim_op_list forward, backward;
     for (int k = 1; k <= 2; k++) {
         example_init(&e);
@@ -563,11 +551,10 @@ START_TEST(permutation_written_out) {
     tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
     ck_assert_double_eq(find(&forward, "routing")->kernels, 5);
 }
-END_TEST
 
 /* Buffers of 1,024 x 2 x 1.5 rows for a sample of 1,024 tokens: each way a product with a mask, and back the same and the
  * mask's gradient; without a capacity there are no masks, and rows are gathered. */
-START_TEST(permutation_by_products) {
+TSIM_TEST(permutation_by_products) {
     struct tsim_op_list forward, backward;
     example_init(&e);
     e.model.experts =
@@ -596,7 +583,6 @@ START_TEST(permutation_by_products) {
     ck_assert(!find(&forward, "unpermute")->is_last_projection);
     ck_assert(find(&forward, "weighted sum")->is_last_projection);
 }
-END_TEST
 
 static double all_bytes(const struct tsim_op_list *list, const char *name) {
     double bytes = 0;
@@ -616,7 +602,7 @@ static double all_issued(const struct tsim_op_list *list, const char *name) {
  * bytes and 2 choices of 5, each element by element (84 instructions); joined in 8 bytes, back with 3 for two masks.
  * Rows of h: the bias's product in fp32, then its sum with the row; each expert has its own. Nothing of it where it is
  * fused, or the model has neither. */
-START_TEST(expert_epilogue_written_out) {
+TSIM_TEST(expert_epilogue_written_out) {
     for (int i = 0; i < 4; i++) {
         struct tsim_op_list forward, backward;
         bool is_written_out = i & 1, has_them = i & 2, runs = is_written_out && has_them;
@@ -648,12 +634,11 @@ START_TEST(expert_epilogue_written_out) {
         }
     }
 }
-END_TEST
 
 /* In a graph of the whole step experts in MXFP8 have no kernels between their products: of 2 rows of 4 h for each token
  * the first writes both halves and what the second takes, twice in a byte and a 32nd; backward the second's input
  * gradient reads the halves, 2 x 2 bytes, and writes their gradient twice in a byte each where it wrote 2 bytes. */
-START_TEST(activation_in_products_of_experts) {
+TSIM_TEST(activation_in_products_of_experts) {
     struct tsim_op_list lists[2][2];
     for (int i = 0; i < 2; i++) {
         example_init(&e);
@@ -677,13 +662,12 @@ START_TEST(activation_in_products_of_experts) {
     ck_assert_double_eq_tol(all_bytes(&lists[0][1], "cast, gradient") - all_bytes(&lists[1][1], "cast, gradient"),
                             (2 + 2 * byte) * 2 * halves, 1);
 }
-END_TEST
 
 /* Rows of h in 2 bytes are read and written, four times forward (before the two column-parallel products, after the two
  * row-parallel ones), six times backward (the column-parallel ones' inputs are gathered again), and never where
  * products take the pieces as they come; then the four ranks' pieces of a sum are read once more, and a quarter is
  * written. */
-START_TEST(gathered_samples_are_copied) {
+TSIM_TEST(gathered_samples_are_copied) {
     for (int i = 0; i < 3; i++) {
         struct tsim_op_list forward, backward;
         example_init(&e);
@@ -700,12 +684,11 @@ START_TEST(gathered_samples_are_copied) {
         ck_assert_double_eq(all_bytes(&backward, "tensor: pieces, sum"), i == 2 ? 2 * 2.5 * MI : 0);
     }
 }
-END_TEST
 
 /* Attention in fp8 halves what it reads and writes, and what is fp8 already is only transposed; the product before an
  * activation writes its result too, in fp8, and one pass applies the derivative (4 in, 2 out) beside transposing that
  * result. Passes that cast gradients with the scales of earlier steps sum them for the bias, others do not. */
-START_TEST(attention_and_activation_in_fp8) {
+TSIM_TEST(attention_and_activation_in_fp8) {
     struct tsim_op_list plain[2], fused[2];
     example_init(&e);
     e.model.bias = true;
@@ -742,31 +725,5 @@ START_TEST(attention_and_activation_in_fp8) {
     ck_assert_double_eq(all_bytes(&plain[0], "attention core"), all_bytes(&fused[0], "attention core"));
     ck_assert(all_bytes(&fused[0], "cast, activation") > 0);
 }
-END_TEST
 
-static Suite *traffic_suite(void) {
-    Suite *suite = suite_create("operators, traffic");
-    TCase *tcase = tcase_create("by hand");
-    tcase_add_test(tcase, as_written);
-    tcase_add_test(tcase, gated_as_written);
-    tcase_add_test(tcase, fused_fp8);
-    tcase_add_test(tcase, scaling);
-    tcase_add_test(tcase, scales_of_rows);
-    tcase_add_test(tcase, attention_and_activation_in_fp8);
-    tcase_add_test(tcase, compiled);
-    tcase_add_test(tcase, side_by_side);
-    tcase_add_test(tcase, decoder_layer);
-    tcase_add_test(tcase, heads);
-    tcase_add_test(tcase, masked_head);
-    tcase_add_test(tcase, patches);
-    tcase_add_test(tcase, expert_layer);
-    tcase_add_test(tcase, permutation_written_out);
-    tcase_add_test(tcase, permutation_by_products);
-    tcase_add_test(tcase, expert_epilogue_written_out);
-    tcase_add_test(tcase, activation_in_products_of_experts);
-    tcase_add_test(tcase, gathered_samples_are_copied);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(traffic_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -33,7 +33,7 @@ static struct tsim_optimizer_cost cost_of(enum tsim_optimizer optimizer) {
 /* Bytes of a parameter, fp32 gradient, bf16 weight with an fp32 copy: 4 + 8 + 2 with nothing else; momentum and mean
  * square 8 more, Adam 16, LAMB another 12, 8-bit Adam 2 x 2 (1 + 4 / 2048). Weights of 16 bits without a copy take 4 +
  * 4; in fp32 4 + 8. */
-START_TEST(least_traffic) {
+TSIM_TEST(least_traffic) {
     ck_assert_double_eq(cost_of(TSIM_SGD).least_bytes, 14);
     ck_assert_double_eq(cost_of(TSIM_MOMENTUM).least_bytes, 22);
     ck_assert_double_eq(cost_of(TSIM_RMSPROP).least_bytes, 22);
@@ -47,11 +47,10 @@ START_TEST(least_traffic) {
     ck_assert_double_eq(cost_of(TSIM_SGD).least_bytes, 12);
     ck_assert_double_eq(cost_of(TSIM_ADAM).least_bytes, 28); /* torch's fused AdamW: four in, three out */
 }
-END_TEST
 
 /* Moments in bf16 are half of Adam's 8 bytes, and go in and out: 30 - 2 x 4 bytes a parameter. A profile's traffic is
  * of moments in fp32, and falls as the least does; Adafactor's factors stay. */
-START_TEST(moments_in_16_bits) {
+TSIM_TEST(moments_in_16_bits) {
     double in_fp32 = cost_of(TSIM_ADAM).traffic_bytes, factored = cost_of(TSIM_ADAFACTOR).state_bytes;
     e.scenario.training.state_precision = TSIM_BF16;
     ck_assert_double_eq(cost_of(TSIM_ADAM).state_bytes, 4);
@@ -60,12 +59,11 @@ START_TEST(moments_in_16_bits) {
     ck_assert_double_eq_tol(cost_of(TSIM_ADAM).traffic_bytes, in_fp32 * 22 / 30, 1e-9);
     ck_assert_double_eq(cost_of(TSIM_ADAFACTOR).state_bytes, factored);
 }
-END_TEST
 
 /* Operations of an update, counted in the papers' algorithms. w - r g: 2. Momentum m = b m + g: 2 more. Mean square
  * v = b v + (1 - b) g g: 4, w - r g / sqrt(v): 4. Adam (Kingma and Ba 2015, section 2, corrections in the step size):
  * m 3, v 4, and w - r m / (sqrt(v) + e): 5. AdamW's decay w - r d w: 2 more. */
-START_TEST(operations_of_an_update) {
+TSIM_TEST(operations_of_an_update) {
     ck_assert_double_eq(cost_of(TSIM_SGD).vector_flops, 2);
     ck_assert_double_eq(cost_of(TSIM_MOMENTUM).vector_flops, 2 + 2);
     ck_assert_double_eq(cost_of(TSIM_RMSPROP).vector_flops, 4 + 4);
@@ -75,17 +73,15 @@ START_TEST(operations_of_an_update) {
     ck_assert_double_eq(cost_of(TSIM_ADAM_8BIT).vector_flops, 3 + 4 + 5 + 2 + 2 * (8 + 2));
     ck_assert_double_eq(cost_of(TSIM_GALORE_8BIT).vector_flops, 34);
 }
-END_TEST
 
 /* A profile says what its Adam moves; others in proportion. */
-START_TEST(traffic_of_software) {
+TSIM_TEST(traffic_of_software) {
     e.software.optimizer_traffic_bytes = 105;
     ck_assert_double_eq(cost_of(TSIM_ADAM).traffic_bytes, 105);
     ck_assert_double_eq(cost_of(TSIM_ADAMW).traffic_bytes, 105);
     ck_assert_double_eq_tol(cost_of(TSIM_SGD).traffic_bytes, 49, 1e-9);
     ck_assert_double_eq_tol(cost_of(TSIM_LAMB).traffic_bytes, 147, 1e-9);
 }
-END_TEST
 
 static double update_s(void) {
     struct tsim_cluster cluster = {.accelerator = &e.accelerator};
@@ -95,7 +91,7 @@ static double update_s(void) {
 
 /* If the host launches the update tensor by tensor, it takes what the launches take if the accelerator is faster: of 2
  * layers with 4 matrices and 2 layer norms and a table 17 tensors, 10 operators each of 1 ms. */
-START_TEST(host_launches_each_tensor) {
+TSIM_TEST(host_launches_each_tensor) {
     e.software.update_ops_per_tensor = 10;
     e.software.host_time_per_op_s = 1e-3;
     e.model.norm = TSIM_NORM_LAYERNORM;
@@ -108,11 +104,10 @@ START_TEST(host_launches_each_tensor) {
     double twice = update_s();
     ck_assert_double_eq_tol(twice - before, 17 * 10 * 1e-3, 1e-12);
 }
-END_TEST
 
 /* One product of 300 x 784 with biases has rows and columns of the matrix, and every bias: 4 (1,084 + 300) bytes in
  * total. */
-START_TEST(adafactor_state) {
+TSIM_TEST(adafactor_state) {
     static const struct tsim_list_layer LAYER = {.kind = TSIM_LIST_PRODUCT,
                                                  .in = 784,
                                                  .out = 300,
@@ -136,7 +131,6 @@ START_TEST(adafactor_state) {
     use_model("t5-11b"); /* trained with it (Raffel et al. 2020, section 3.1.2): next to nothing */
     ck_assert_double_lt(cost_of(TSIM_ADAFACTOR).state_bytes, 0.005);
 }
-END_TEST
 
 /* 4 layers of h = 64, 4 heads of 16 and 2 for keys and values, a gated block of 128, 1,000 words and 32 positions, in
  * matrices of rows and columns; layer norms, 2 x 2 h a layer and the last, are none. Attention 64 + 64, twice 64 + 32,
@@ -163,7 +157,7 @@ static void assert_factored(double rows_and_columns, double elements, double nor
     ck_assert_double_eq_tol(cost_of(TSIM_ADAFACTOR).state_bytes * all, 4 * (rows_and_columns + norms), 1e-6);
 }
 
-START_TEST(matrices_of_models) {
+TSIM_TEST(matrices_of_models) {
     const double attention = 128 + 2 * 96 + 128, products = 3 * (64 + 128), expert = 3 * (64 + 96);
     use_small_model();
     assert_factored(4 * (attention + products) + ENDS, 4 * (12288 + 24576) + END_ELEMENTS, NORMS);
@@ -183,10 +177,9 @@ START_TEST(matrices_of_models) {
     e.model.gated_mlp = false;
     assert_factored(4 * (attention + 2 * 192) + ENDS, 4 * (12288 + 2 * 8192) + END_ELEMENTS, NORMS);
 }
-END_TEST
 
 /* The latent vectors have 8 for keys and values, 12, 1 or none for queries, and 4 for positions. */
-START_TEST(matrices_of_latent_attention) {
+TSIM_TEST(matrices_of_latent_attention) {
     for (int64_t query = 0; query <= 12; query += query == 0 ? 1 : 11) {
         const double r = (double)query, from = query > 0 ? r : 64;
         use_small_model();
@@ -197,13 +190,12 @@ START_TEST(matrices_of_latent_attention) {
         assert_factored(4 * (rows + 3 * 192) + ENDS, 4 * (elements + 24576) + END_ELEMENTS, NORMS + 4 * (8 + r));
     }
 }
-END_TEST
 
 /* Projected to rank 64 / 4: of each matrix of the layers both moments are 16 times its longer side, in a byte, and a
  * projection 16 times the shorter; all else has whole moments. With fp32 gradients and a bf16 weight with a copy the
  * update reads and writes states, a gradient and an update of the moments' size in fp32 both ways, and the whole
  * update. 2 x 16 operations an element project there, and back. */
-START_TEST(galore_by_hand) {
+TSIM_TEST(galore_by_hand) {
     const double longer = 2 * 64 + 2 * 64 + 3 * 128, shorter = 2 * 64 + 2 * 32 + 3 * 64, all_but = 130048 + 1152,
                  projected = 4 * (12288 + 24576), all = projected + all_but, block = 1 + 4 / 2048.0;
     use_small_model();
@@ -215,11 +207,10 @@ START_TEST(galore_by_hand) {
                             1e-6);
     ck_assert_double_eq_tol(cost.matrix_flops * all, 2 * 2 * 16 * projected, 1e-6);
 }
-END_TEST
 
 /* 7 billion parameters in fp16 without a copy, and Adam in fp32, take 14 + 14 + 56 = 84 GB. GPT-2 XL's 1.5 billion,
  * fp32 or mixed (2 + 2 + 4 + 4 + 4), take 24 GB. */
-START_TEST(textbook_states) {
+TSIM_TEST(textbook_states) {
     e.scenario.training.optimizer = TSIM_ADAM;
     e.scenario.training.precision = TSIM_FP16;
     e.scenario.training.gradient_precision = TSIM_FP16;
@@ -233,19 +224,17 @@ START_TEST(textbook_states) {
     ck_assert(!tsim_has_master_weights(&e.scenario));
     ck_assert_double_eq(1.5e9 * (4 + 4 + cost_of(TSIM_ADAM).state_bytes), 24e9);
 }
-END_TEST
 
 /* Dettmers et al. 2022 (arXiv:2110.02861): a quarter of Adam's states, and a value for each block of 2,048. */
-START_TEST(adam_8bit_state) {
+TSIM_TEST(adam_8bit_state) {
     ck_assert_double_eq(cost_of(TSIM_ADAM_8BIT).state_bytes, 2 + 8 / 2048.0);
     ck_assert_double_eq_tol(cost_of(TSIM_ADAM_8BIT).state_bytes / cost_of(TSIM_ADAM).state_bytes, 0.25, 0.001);
 }
-END_TEST
 
 /* Zhao et al. 2024 (arXiv:2403.03507), LLaMA 7B in bf16 without a copy: states 82.5 % below those of Adam in bf16, 4
  * bytes (abstract); weights and states 18 GB, with 8-bit Adam 26 (table 3). In all 63.3 % below the 58 GB of a bf16
  * baseline with token batches of 256 (abstract and introduction), on a card of 24 GB. */
-START_TEST(galore_published) {
+TSIM_TEST(galore_published) {
     struct tsim_stage_memory memory;
     use_model("llama-7b");
     struct tsim_training_spec *t = &e.scenario.training;
@@ -272,10 +261,9 @@ START_TEST(galore_published) {
     tsim_stage_memory(&e.scenario, 0, &memory);
     ck_assert_double_gt(memory.total_bytes, 60e9);
 }
-END_TEST
 
 /* A layer's gradients, here 7B's embedding or head of 32,000 x 4,096, which is less than a layer of 4 h^2 + 3 h f. */
-START_TEST(updates_by_layer) {
+TSIM_TEST(updates_by_layer) {
     struct tsim_stage_memory memory;
     use_model("llama-7b");
     e.scenario.training.updates_by_layer = true;
@@ -284,12 +272,11 @@ START_TEST(updates_by_layer) {
     double h = 4096, layer = 4 * h * h + 3 * h * 11008 + 2 * h;
     ck_assert_double_eq(memory.gradients_bytes, 4 * layer);
 }
-END_TEST
 
 /* GaLore moves beside its states, out and in: an fp32 gradient and an update of the moments' size, 1,024 x the
  * longer side of each matrix, 16 bytes; the whole update, 8 of each projected parameter; the projections are in the
  * states. */
-START_TEST(galore_traffic) {
+TSIM_TEST(galore_traffic) {
     use_model("llama-7b");
     double h = 4096, f = 11008, n = tsim_model_parameters(&e.model), projected = 32 * (4 * h * h + 3 * h * f),
            moments = 32 * 1024 * (4 * h + 3 * f);
@@ -297,20 +284,18 @@ START_TEST(galore_traffic) {
     ck_assert_double_eq_tol(galore.least_bytes, 14 + 2 * galore.state_bytes + 16 * moments / n + 8 * projected / n,
                             1e-9);
 }
-END_TEST
 
 /* GaLore's two products: 4 r FLOPs for each projected parameter, r = 1,024 of LLaMA 7B. Others have none. */
-START_TEST(products) {
+TSIM_TEST(products) {
     use_model("llama-7b");
     double h = 4096, projected = 32 * (4 * h * h + 3 * h * 11008), n = tsim_model_parameters(&e.model);
     ck_assert_double_eq_tol(cost_of(TSIM_GALORE_8BIT).matrix_flops, 4 * 1024 * projected / n, 1e-6);
     ck_assert_double_eq(cost_of(TSIM_ADAM).matrix_flops, 0);
 }
-END_TEST
 
 /* Muon on LLaMA 7B: four h x h matrices and three of h x 11,008 a layer, m = h, 4 m^2 n + 2 m^3 FLOPs in each of five
  * steps of three kernels. It keeps 4 bytes of those and 8 of the rest, and moves an update of 16 bits out and in. */
-START_TEST(muon_by_hand) {
+TSIM_TEST(muon_by_hand) {
     use_model("llama-7b");
     double h = 4096, f = 11008, n = tsim_model_parameters(&e.model), blocks = 32 * (4 * h * h + 3 * h * f),
            step = 32 * h * h * (4 * (4 * h + 2 * h) + 3 * (4 * f + 2 * h));
@@ -324,7 +309,6 @@ START_TEST(muon_by_hand) {
     e.scenario.training.optimizer = TSIM_MUON;
     ck_assert_double_gt(update_s(), of_adam);
 }
-END_TEST
 
 /* T5's shapes in n + n layers: whatever is counted grows by as much with every pair of layers, the first pair included.
  */
@@ -344,37 +328,11 @@ static double products_of(const struct tsim_optimizer_cost *cost) {
     return cost->matrix_flops;
 }
 
-START_TEST(each_pair_of_layers_is_as_the_first) {
+TSIM_TEST_LOOP(each_pair_of_layers_is_as_the_first, 0, 2) {
     double (*const WHAT[])(const struct tsim_optimizer_cost *) = {states, products_of};
     double one = of_stacks(1, WHAT[_i]), two = of_stacks(2, WHAT[_i]), three = of_stacks(3, WHAT[_i]);
     ck_assert_double_gt(two, one);
     ck_assert_double_eq_tol((three - two) / (two - one), 1, 1e-9);
 }
-END_TEST
 
-static Suite *optimizer_suite(void) {
-    Suite *suite = suite_create("optimizer");
-    TCase *tc = tcase_create("optimizer");
-    tcase_add_checked_fixture(tc, set_up_example, tear_down);
-    tcase_add_test(tc, least_traffic);
-    tcase_add_test(tc, moments_in_16_bits);
-    tcase_add_test(tc, operations_of_an_update);
-    tcase_add_test(tc, traffic_of_software);
-    tcase_add_test(tc, host_launches_each_tensor);
-    tcase_add_test(tc, adafactor_state);
-    tcase_add_test(tc, matrices_of_models);
-    tcase_add_test(tc, matrices_of_latent_attention);
-    tcase_add_test(tc, galore_by_hand);
-    tcase_add_test(tc, textbook_states);
-    tcase_add_test(tc, adam_8bit_state);
-    tcase_add_test(tc, galore_published);
-    tcase_add_test(tc, galore_traffic);
-    tcase_add_test(tc, muon_by_hand);
-    tcase_add_test(tc, updates_by_layer);
-    tcase_add_test(tc, products);
-    tcase_add_loop_test(tc, each_pair_of_layers_is_as_the_first, 0, 2);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(optimizer_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_example, tear_down)

@@ -35,7 +35,7 @@ static bool parse(const char *line) {
     return is_parsed;
 }
 
-START_TEST(operands_and_options_mix) {
+TSIM_TEST(operands_and_options_mix) {
     ck_assert(parse("a.yaml --quiet b.yaml"));
     ck_assert_uint_eq(arguments.n_operands, 2);
     ck_assert_str_eq(arguments.operands[0], "a.yaml");
@@ -44,18 +44,16 @@ START_TEST(operands_and_options_mix) {
     ck_assert(!arguments.has[TSIM_OPTION_JSON]);
     ck_assert_str_eq(complaint, "");
 }
-END_TEST
 
-START_TEST(dash_is_an_operand_and_two_dashes_end_the_options) {
+TSIM_TEST(dash_is_an_operand_and_two_dashes_end_the_options) {
     ck_assert(parse("- -- --quiet"));
     ck_assert_uint_eq(arguments.n_operands, 2);
     ck_assert_str_eq(arguments.operands[0], "-");
     ck_assert_str_eq(arguments.operands[1], "--quiet");
     ck_assert(!arguments.has[TSIM_OPTION_QUIET]);
 }
-END_TEST
 
-START_TEST(sets_keep_their_order_and_the_seed_comes_last) {
+TSIM_TEST(sets_keep_their_order_and_the_seed_comes_last) {
     ck_assert(parse("--seed 7 a.yaml --set x.y=1 --set=z={a=b}"));
     ck_assert_uint_eq(arguments.n_overrides, 3);
     ck_assert_str_eq(arguments.overrides[0].path, "x.y");
@@ -65,15 +63,13 @@ START_TEST(sets_keep_their_order_and_the_seed_comes_last) {
     ck_assert_str_eq(arguments.overrides[2].path, "simulation.seed");
     ck_assert_str_eq(arguments.overrides[2].value, "7");
 }
-END_TEST
 
-START_TEST(an_empty_value_of_set_is_kept) {
+TSIM_TEST(an_empty_value_of_set_is_kept) {
     ck_assert(parse("a.yaml --set x="));
     ck_assert_str_eq(arguments.overrides[0].value, "");
 }
-END_TEST
 
-START_TEST(json_takes_a_file_only_after_equals) {
+TSIM_TEST(json_takes_a_file_only_after_equals) {
     ck_assert(parse("--json a.yaml"));
     ck_assert(arguments.has[TSIM_OPTION_JSON]);
     ck_assert_ptr_null(arguments.value[TSIM_OPTION_JSON]);
@@ -81,9 +77,8 @@ START_TEST(json_takes_a_file_only_after_equals) {
     ck_assert(parse("--json=out.json a.yaml"));
     ck_assert_str_eq(arguments.value[TSIM_OPTION_JSON], "out.json");
 }
-END_TEST
 
-START_TEST(numbers) {
+TSIM_TEST(numbers) {
     ck_assert(parse("a --jobs 4 --max-error 12.5"));
     ck_assert_int_eq(arguments.jobs, 4);
     ck_assert_double_eq_tol(arguments.max_error_frac, 0.125, 1e-15);
@@ -91,15 +86,13 @@ START_TEST(numbers) {
     ck_assert_double_eq_tol(arguments.max_error_frac, 0.15, 1e-15);
     ck_assert(parse("a --seed 9223372036854775807"));
 }
-END_TEST
 
-START_TEST(help_needs_nothing_else) {
+TSIM_TEST(help_needs_nothing_else) {
     ck_assert(parse("--help"));
     ck_assert(arguments.has[TSIM_OPTION_HELP]);
     ck_assert(parse("-h a b c"));
     ck_assert(arguments.has[TSIM_OPTION_HELP]);
 }
-END_TEST
 
 static const struct {
     const char *line, *says;
@@ -131,20 +124,18 @@ static const struct {
     {"- -", "standard input ('-') can be read only once"},
 };
 
-START_TEST(mistakes_are_explained) {
+TSIM_TEST_ROWS(mistakes_are_explained, REFUSED) {
     ck_assert(!parse(REFUSED[_i].line));
     ck_assert_msg(strstr(complaint, REFUSED[_i].says), "'%s' gave: %s", REFUSED[_i].line, complaint);
     ck_assert_msg(strncmp(complaint, "tsim study: ", 12) == 0, "%s", complaint);
     ck_assert_msg(strstr(complaint, "\nTry 'tsim study --help'.\n"), "%s", complaint);
 }
-END_TEST
 
-START_TEST(csv_goes_with_json_into_a_file) {
+TSIM_TEST(csv_goes_with_json_into_a_file) {
     ck_assert(parse("a --csv --json=f"));
 }
-END_TEST
 
-START_TEST(help_text_lists_what_the_command_takes) {
+TSIM_TEST(help_text_lists_what_the_command_takes) {
     char text[4096] = "";
     FILE *out = fmemopen(text, sizeof text - 1, "w");
     tsim_help(&COMMAND, out);
@@ -160,24 +151,5 @@ START_TEST(help_text_lists_what_the_command_takes) {
         line += length + (line[length] == '\n');
     }
 }
-END_TEST
 
-static Suite *options_suite(void) {
-    Suite *suite = suite_create("options");
-    TCase *tests = tcase_create("options");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, operands_and_options_mix);
-    tcase_add_test(tests, dash_is_an_operand_and_two_dashes_end_the_options);
-    tcase_add_test(tests, sets_keep_their_order_and_the_seed_comes_last);
-    tcase_add_test(tests, an_empty_value_of_set_is_kept);
-    tcase_add_test(tests, json_takes_a_file_only_after_equals);
-    tcase_add_test(tests, numbers);
-    tcase_add_test(tests, help_needs_nothing_else);
-    tcase_add_loop_test(tests, mistakes_are_explained, 0, sizeof REFUSED / sizeof REFUSED[0]);
-    tcase_add_test(tests, csv_goes_with_json_into_a_file);
-    tcase_add_test(tests, help_text_lists_what_the_command_takes);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(options_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

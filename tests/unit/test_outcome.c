@@ -12,7 +12,7 @@
 static struct example_result r;
 static struct tsim_outcome outcome;
 
-START_TEST(figures_of_a_run) {
+TSIM_TEST(figures_of_a_run) {
     example_result_init(&r);
     tsim_outcome_of(&r.prediction, &outcome);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_FITS], 1);
@@ -22,11 +22,10 @@ START_TEST(figures_of_a_run) {
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_BUFFERS], 33e9);
     ck_assert_str_eq(outcome.bottleneck, "memory");
 }
-END_TEST
 
 /* 65536 tokens/s at 5 kW, PUE 1.2, 0.1 USD/kWh and 8 x 3.6 USD/h: 10^12 tokens take 15258789.0625 s, so 0.008 USD/s of
  * rent are 122070.3125 USD, and 6 kW are 91552734.375 kJ = 25431.315104 kWh, 2543.1315104 USD. */
-START_TEST(price_of_a_trillion_tokens) {
+TSIM_TEST(price_of_a_trillion_tokens) {
     example_result_init(&r);
     struct tsim_scenario scenario = *r.prediction.result.scenario;
     scenario.cost.rent_usd_per_s = 0.001;
@@ -40,10 +39,9 @@ START_TEST(price_of_a_trillion_tokens) {
     tsim_outcome_of(&r.prediction, &outcome);
     ck_assert(isnan(outcome.value[TSIM_OUTCOME_TRILLION_RENT]));
 }
-END_TEST
 
 /* A metric is measured in the dimension that its figure has; rates of counts are plain numbers there. */
-START_TEST(metrics_are_figures) {
+TSIM_TEST(metrics_are_figures) {
     static const struct {
         const char *key;
         enum tsim_dimension dimension;
@@ -59,9 +57,8 @@ START_TEST(metrics_are_figures) {
         ck_assert_str_eq(tsim_metric_name((enum tsim_metric)i), METRICS[i].key);
     }
 }
-END_TEST
 
-START_TEST(a_run_that_does_not_fit_has_memory_alone) {
+TSIM_TEST(a_run_that_does_not_fit_has_memory_alone) {
     example_result_init_misfit(&r);
     tsim_outcome_of(&r.prediction, &outcome);
     ck_assert_double_eq(outcome.value[TSIM_OUTCOME_FITS], 0);
@@ -75,7 +72,6 @@ START_TEST(a_run_that_does_not_fit_has_memory_alone) {
     }
     ck_assert_ptr_null(outcome.bottleneck);
 }
-END_TEST
 
 static const char *json_text(struct tsim_json *json) {
     static char text[8192];
@@ -89,7 +85,7 @@ static const char *json_text(struct tsim_json *json) {
 }
 
 /* Every member that the outcome has, `tsim run --json` has, with the same value: it is searched for as text. */
-START_TEST(json_is_that_of_a_run) {
+TSIM_TEST(json_is_that_of_a_run) {
     static char whole[8192];
     example_result_init(&r);
     tsim_outcome_of(&r.prediction, &outcome);
@@ -110,9 +106,8 @@ START_TEST(json_is_that_of_a_run) {
     ck_assert_ptr_nonnull(strstr(text, "\"fits\": true"));
     ck_assert_ptr_nonnull(strstr(text, "\"accelerators\": 8,"));
 }
-END_TEST
 
-START_TEST(names) {
+TSIM_TEST(names) {
     static const struct {
         const char *name;
         enum tsim_outcome_figure figure;
@@ -138,9 +133,8 @@ START_TEST(names) {
     ck_assert(!tsim_outcome_find("elephants", &figure, &near));
     ck_assert_ptr_null(near);
 }
-END_TEST
 
-START_TEST(names_of_terms) {
+TSIM_TEST(names_of_terms) {
     static const struct {
         const char *name;
         enum tsim_outcome_figure figure;
@@ -161,7 +155,6 @@ START_TEST(names_of_terms) {
     ck_assert_str_eq(tsim_outcome_near_term("mfuu"), "mfu");
     ck_assert_ptr_null(tsim_outcome_near_term("supercalifragilistic"));
 }
-END_TEST
 
 /* ---- each row is known to all who loop over the rows ---- */
 
@@ -189,7 +182,7 @@ static void example_of_everything(void) {
     r.prediction.uncertainty = (struct tsim_uncertainty){.basis = "runs of a test", .has_run = true, .n_rounds = 1};
 }
 
-START_TEST(every_figure_is_in_the_summary) {
+TSIM_TEST(every_figure_is_in_the_summary) {
     const struct tsim_logged logged = {0};
     example_of_everything();
     tsim_outcome_of(&r.prediction, &outcome);
@@ -209,7 +202,6 @@ START_TEST(every_figure_is_in_the_summary) {
     tsim_json_release(summary);
     tsim_json_release(point);
 }
-END_TEST
 
 /* Returns the value of `column` in the table's only row. */
 static double stored(struct tsim_arena *arena, struct tsim_store *store, const char *table, const char *column,
@@ -225,7 +217,7 @@ static double stored(struct tsim_arena *arena, struct tsim_store *store, const c
     return value;
 }
 
-START_TEST(every_figure_with_a_column_is_in_the_database) {
+TSIM_TEST(every_figure_with_a_column_is_in_the_database) {
     const struct tsim_sweep_row sweep = {"key", "example", "{}", "1.0.0", "2026-01-02T03:04:05Z", 1};
     struct tsim_point point = {.status = TSIM_POINT_OK, .key = "key"};
     struct tsim_point_writer *writer;
@@ -258,10 +250,9 @@ START_TEST(every_figure_with_a_column_is_in_the_database) {
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* A figure is found by its name, its column and its words: no two figures share one. */
-START_TEST(every_figure_is_found) {
+TSIM_TEST(every_figure_is_found) {
     enum tsim_outcome_figure figure, columns[TSIM_N_OUTCOME_COLUMNS];
     const char *near;
     for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
@@ -286,9 +277,8 @@ START_TEST(every_figure_is_found) {
     for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++)
         ck_assert_int_lt(columns[i], TSIM_N_OUTCOMES);
 }
-END_TEST
 
-START_TEST(every_figure_is_in_the_reference) {
+TSIM_TEST(every_figure_is_in_the_reference) {
     static char text[65536];
     FILE *out = fmemopen(text, sizeof text, "w");
     tsim_outcome_reference(out);
@@ -301,24 +291,5 @@ START_TEST(every_figure_is_in_the_reference) {
         ck_assert_msg(spec->meaning[0] != '\0', "%s", spec->name);
     }
 }
-END_TEST
 
-static Suite *outcome_suite(void) {
-    Suite *suite = suite_create("outcome");
-    TCase *tests = tcase_create("outcome");
-    tcase_add_test(tests, figures_of_a_run);
-    tcase_add_test(tests, price_of_a_trillion_tokens);
-    tcase_add_test(tests, metrics_are_figures);
-    tcase_add_test(tests, a_run_that_does_not_fit_has_memory_alone);
-    tcase_add_test(tests, json_is_that_of_a_run);
-    tcase_add_test(tests, names);
-    tcase_add_test(tests, names_of_terms);
-    tcase_add_test(tests, every_figure_is_in_the_summary);
-    tcase_add_test(tests, every_figure_with_a_column_is_in_the_database);
-    tcase_add_test(tests, every_figure_is_found);
-    tcase_add_test(tests, every_figure_is_in_the_reference);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(outcome_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -57,7 +57,7 @@ static struct tsim_output *open_output(const char *name) {
     return output;
 }
 
-START_TEST(a_file_is_as_it_was_until_it_is_kept) {
+TSIM_TEST(a_file_is_as_it_was_until_it_is_kept) {
     put("a", "old");
     ck_assert_int_eq(chmod("a", 0640), 0);
     struct tsim_output *output = open_output("a");
@@ -70,18 +70,16 @@ START_TEST(a_file_is_as_it_was_until_it_is_kept) {
     ck_assert_uint_eq(info.st_mode & 07777, 0640);
     ck_assert_int_eq(n_files(), 1);
 }
-END_TEST
 
-START_TEST(what_is_discarded_was_never_there) {
+TSIM_TEST(what_is_discarded_was_never_there) {
     put("a", "old");
     tsim_output_discard(open_output("a"));
     tsim_output_discard(open_output("b"));
     ck_assert_str_eq(text_of("a"), "old");
     ck_assert_int_eq(n_files(), 1);
 }
-END_TEST
 
-START_TEST(a_link_stays_one) {
+TSIM_TEST(a_link_stays_one) {
     put("a", "old");
     ck_assert_int_eq(symlink("a", "link"), 0);
     ck_assert_int_eq(tsim_output_keep(open_output("link"), &diags), TSIM_OK);
@@ -90,10 +88,9 @@ START_TEST(a_link_stays_one) {
     ck_assert(S_ISLNK(info.st_mode));
     ck_assert_str_eq(text_of("a"), "new");
 }
-END_TEST
 
 /* Devices and pipes are written to; /dev/fd and /proc lead to files that somebody has open. */
-START_TEST(what_is_no_file_is_written_to) {
+TSIM_TEST(what_is_no_file_is_written_to) {
     put("a", "");
     FILE *held = fopen("a", "r+");
     char name[2][64];
@@ -108,9 +105,8 @@ START_TEST(what_is_no_file_is_written_to) {
     tsim_output_discard(open_output("/dev/null"));
     ck_assert_int_eq(n_files(), 1);
 }
-END_TEST
 
-START_TEST(several_at_a_time) {
+TSIM_TEST(several_at_a_time) {
     struct tsim_output *outputs[TSIM_MOST_OUTPUTS];
     for (int i = 0; i < TSIM_MOST_OUTPUTS; i++)
         outputs[i] = open_output(tsim_arena_printf(&arena, "%d", i));
@@ -120,18 +116,16 @@ START_TEST(several_at_a_time) {
         ck_assert_int_eq(tsim_output_keep(outputs[i], &diags), TSIM_OK);
     ck_assert_int_eq(n_files(), TSIM_MOST_OUTPUTS);
 }
-END_TEST
 
-START_TEST(tried_before_it_is_written) {
+TSIM_TEST(tried_before_it_is_written) {
     ck_assert_int_eq(tsim_output_try("new", &diags), TSIM_OK);
     ck_assert_int_eq(tsim_output_try("/dev/null", &diags), TSIM_OK);
     ck_assert_int_eq(tsim_output_try(".", &diags), TSIM_ERR_IO);
     ck_assert_int_eq(tsim_output_try("no/such/folder", &diags), TSIM_ERR_IO);
     ck_assert_int_eq(n_files(), 0);
 }
-END_TEST
 
-START_TEST(failures_name_the_file) {
+TSIM_TEST(failures_name_the_file) {
     struct tsim_output *output;
     static const char *const NAMES[] = {"no/such/folder", "."};
     for (size_t i = 0; i < 2; i++)
@@ -147,10 +141,9 @@ START_TEST(failures_name_the_file) {
     ck_assert_int_eq(tsim_output_keep(output, &diags), TSIM_ERR_IO); /* nowhere to rename it to */
     ck_assert_int_eq(n_files(), 0);
 }
-END_TEST
 
 /* Whoever is not root is refused; root asks as somebody else. */
-START_TEST(a_file_that_may_not_be_written) {
+TSIM_TEST(a_file_that_may_not_be_written) {
     struct tsim_output *output;
     put("a", "old");
     ck_assert_int_eq(chmod("a", 0444), 0);
@@ -163,9 +156,8 @@ START_TEST(a_file_that_may_not_be_written) {
     ck_assert_str_eq(text_of("a"), "old");
     ck_assert_int_eq(n_files(), 1);
 }
-END_TEST
 
-START_TEST(files_that_cannot_be_read) {
+TSIM_TEST(files_that_cannot_be_read) {
     struct tsim_file_bytes bytes;
     ck_assert_int_eq(mkdir("folder", 0755), 0);
     put("long", "0123456789");
@@ -180,33 +172,13 @@ START_TEST(files_that_cannot_be_read) {
     ck_assert_str_eq(bytes.text, "0123456789");
     tsim_heap_free(bytes.text);
 }
-END_TEST
 
-START_TEST(all_are_abandoned) {
+TSIM_TEST(all_are_abandoned) {
     open_output("a");
     open_output("b");
     ck_assert_int_eq(n_files(), 2);
     tsim_output_abandon_all();
     ck_assert_int_eq(n_files(), 0);
 }
-END_TEST
 
-static Suite *output_suite(void) {
-    Suite *suite = suite_create("output");
-    TCase *tests = tcase_create("output");
-    tcase_add_checked_fixture(tests, set_up_folder, tear_down_folder);
-    tcase_add_test(tests, a_file_is_as_it_was_until_it_is_kept);
-    tcase_add_test(tests, what_is_discarded_was_never_there);
-    tcase_add_test(tests, a_link_stays_one);
-    tcase_add_test(tests, what_is_no_file_is_written_to);
-    tcase_add_test(tests, several_at_a_time);
-    tcase_add_test(tests, tried_before_it_is_written);
-    tcase_add_test(tests, failures_name_the_file);
-    tcase_add_test(tests, a_file_that_may_not_be_written);
-    tcase_add_test(tests, files_that_cannot_be_read);
-    tcase_add_test(tests, all_are_abandoned);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(output_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_folder, tear_down_folder)

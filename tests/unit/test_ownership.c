@@ -26,7 +26,7 @@ static struct tsim_ownership_run quarter(void) {
 }
 
 /* 30 M USD over 4 years are 7.5 M a year. */
-START_TEST(without_interest_it_is_a_share_of_the_price) {
+TSIM_TEST(without_interest_it_is_a_share_of_the_price) {
     struct tsim_scenario sc = scenario_of();
     struct tsim_ownership_run run = quarter();
     struct tsim_ownership own;
@@ -43,9 +43,8 @@ START_TEST(without_interest_it_is_a_share_of_the_price) {
     ck_assert_double_eq_tol(own.breakeven_runs, 30 / 5.9, 1e-9);
     ck_assert_double_eq_tol(own.breakeven_utilization, 30 / 5.9 / 16, 1e-9);
 }
-END_TEST
 
-START_TEST(everything_adds_to_the_price) {
+TSIM_TEST(everything_adds_to_the_price) {
     struct tsim_scenario sc = scenario_of();
     struct tsim_ownership_run run = quarter();
     struct tsim_ownership own;
@@ -61,7 +60,6 @@ START_TEST(everything_adds_to_the_price) {
     ck_assert_double_eq_tol(own.capital_share_usd, 41.25e6 * 0.9 / 4 / 4 / 0.5, 1);
     ck_assert_double_eq_tol(own.maintenance_usd, 41.25e6 * 0.05 / 4 / 0.5, 1);
 }
-END_TEST
 
 /* Returns the annuity of a loan of five years. */
 static double annuity_per_y(double interest, double residual) {
@@ -70,7 +68,7 @@ static double annuity_per_y(double interest, double residual) {
 }
 
 /* Payments at the annuity bring a loan to what is left of it: year after year, not by the formula. */
-START_TEST(the_annuity_pays_the_loan_off) {
+TSIM_TEST(the_annuity_pays_the_loan_off) {
     static const double RESIDUALS[] = {0, 0.1, 0.5};
     for (int i = 0; i < 3; i++) {
         double owed = 1, payment = annuity_per_y(0.08, RESIDUALS[i]);
@@ -80,10 +78,9 @@ START_TEST(the_annuity_pays_the_loan_off) {
     }
     ck_assert_double_eq_tol(annuity_per_y(1e-9, 0.1), annuity_per_y(0, 0.1), 1e-6);
 }
-END_TEST
 
 /* At the break-even utilization a run costs the same either way. */
-START_TEST(breakeven_is_where_both_cost_the_same) {
+TSIM_TEST(breakeven_is_where_both_cost_the_same) {
     struct tsim_scenario sc = scenario_of();
     struct tsim_ownership_run run = quarter();
     struct tsim_ownership own;
@@ -96,9 +93,8 @@ START_TEST(breakeven_is_where_both_cost_the_same) {
     tsim_ownership(NULL, &sc, &run, &own);
     ck_assert(isinf(own.breakeven_utilization) && isinf(own.breakeven_runs));
 }
-END_TEST
 
-START_TEST(a_contract_is_paid_to_its_end) {
+TSIM_TEST(a_contract_is_paid_to_its_end) {
     struct tsim_scenario sc = scenario_of();
     struct tsim_ownership_run run = quarter();
     struct tsim_ownership own;
@@ -110,11 +106,10 @@ START_TEST(a_contract_is_paid_to_its_end) {
     tsim_ownership(NULL, &sc, &run, &own);
     ck_assert_double_eq_tol(own.reserved_usd, 2 * 1000 * 2 * 8766.0, 1);
 }
-END_TEST
 
 /* BLOOM has 1,082,990 accelerator hours, with 150 kg and an eighth of 2,500 kg each over 6 years at 85 %: 11.2 t
  * (Luccioni et al. 2023, table 3). */
-START_TEST(blooms_embodied_carbon) {
+TSIM_TEST(blooms_embodied_carbon) {
     struct tsim_scenario sc = scenario_of();
     const struct tsim_amount accelerators = {.value = 384}, time = {.value = 1082990.0 / 384 * 3600};
     sc.energy.embodied_kg = 150 + 2500.0 / 8;
@@ -122,19 +117,5 @@ START_TEST(blooms_embodied_carbon) {
     sc.cost.utilization_frac = 0.85;
     ck_assert_double_eq_tol(tsim_embodied_kg(NULL, &sc, accelerators, time), 11200, 50);
 }
-END_TEST
 
-static Suite *ownership_suite(void) {
-    Suite *suite = suite_create("ownership");
-    TCase *all = tcase_create("all");
-    tcase_add_test(all, without_interest_it_is_a_share_of_the_price);
-    tcase_add_test(all, everything_adds_to_the_price);
-    tcase_add_test(all, the_annuity_pays_the_loan_off);
-    tcase_add_test(all, breakeven_is_where_both_cost_the_same);
-    tcase_add_test(all, a_contract_is_paid_to_its_end);
-    tcase_add_test(all, blooms_embodied_carbon);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-TSIM_TEST_MAIN(ownership_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -33,7 +33,7 @@ static struct rates rates_of(const struct tsim_scenario *sc) {
 
 /* 32 workers push to four servers at the rate of their own NICs, and to one at that of the server's; then the servers
  * read 32 gradients, read and write weights and momenta, and all pull. */
-START_TEST(a_round_of_all_is_a_sum) {
+TSIM_TEST(a_round_of_all_is_a_sum) {
     for (int servers = 1; servers <= 4; servers += 3) {
         struct tsim_result r = run(tsim_arena_printf(&arena, "servers: %d, synchronous: true", servers), "");
         struct rates x = rates_of(r.scenario);
@@ -46,11 +46,10 @@ START_TEST(a_round_of_all_is_a_sum) {
         SAME(r.server.samples_per_s, 512 / r.server.time_s);
     }
 }
-END_TEST
 
 /* Without a queue a worker's loop is its step, a push and a pull; a single server is full of pushes. While each of
  * others goes around once, a gradient gets as many updates old as there are others. */
-START_TEST(workers_go_around_alone) {
+TSIM_TEST(workers_go_around_alone) {
     struct tsim_result many = run("servers: 1000", ""), one = run("servers: 1, workers: 32", "");
     struct rates x = rates_of(many.scenario);
     double loop_s = many.step.terms.time_s + 2 * x.bytes / x.own;
@@ -62,10 +61,9 @@ START_TEST(workers_go_around_alone) {
     ck_assert_double_gt(one.server.busy_frac, 0.6);
     ck_assert_double_eq_tol(one.server.staleness, 31, 1);
 }
-END_TEST
 
 /* A node's eight replicas sum their gradients on the node, and push once. */
-START_TEST(replicas_push_together) {
+TSIM_TEST(replicas_push_together) {
     struct tsim_result nodes = run("servers: 1000, workers: 4", ""), each = run("servers: 1000", "");
     struct rates x = rates_of(nodes.scenario);
     double loop_s = nodes.step.terms.time_s + 2 * x.bytes / (8 * x.own);
@@ -74,10 +72,9 @@ START_TEST(replicas_push_together) {
     ck_assert_double_gt(nodes.step.terms.exposed_data_s, each.step.terms.exposed_data_s);
     ck_assert_double_eq(each.step.terms.exposed_data_s, 0);
 }
-END_TEST
 
 /* Slow workers hold up all who wait for them, and nobody else; their own gradients get older. */
-START_TEST(slow_workers_hold_up_those_who_wait) {
+TSIM_TEST(slow_workers_hold_up_those_who_wait) {
     const char *slow = "variability: {stragglers: {fraction: 0.1, slowdown: 4}}";
     struct tsim_result even = run("servers: 8", ""), free = run("servers: 8", slow),
                        together = run("servers: 8, synchronous: true", slow),
@@ -89,10 +86,9 @@ START_TEST(slow_workers_hold_up_those_who_wait) {
     struct tsim_result again = run("servers: 8", slow);
     ck_assert_double_eq(again.server.time_s, free.server.time_s);
 }
-END_TEST
 
 /* Workers keep weights and gradients alone, and update nothing. */
-START_TEST(servers_keep_the_state) {
+TSIM_TEST(servers_keep_the_state) {
     struct tsim_result own = train(load_text(text_of("data: auto", ""))), served = run("servers: 4", "");
     ck_assert_double_gt(own.step.memory.optimizer_bytes, 0);
     ck_assert_double_eq(served.step.memory.optimizer_bytes + served.step.memory.master_bytes, 0);
@@ -101,9 +97,8 @@ START_TEST(servers_keep_the_state) {
     ck_assert_double_eq(served.step.terms.optimizer_s, 0);
     ck_assert(!own.server.has);
 }
-END_TEST
 
-START_TEST(mistakes_are_named) {
+TSIM_TEST(mistakes_are_named) {
     static const struct {
         const char *plan, *rest, *message;
     } MISTAKES[] = {{"parameter_server: {workers: 4}", "", "servers are missing"},
@@ -120,20 +115,5 @@ START_TEST(mistakes_are_named) {
         ck_assert_msg(is_named, "%s", MISTAKES[i].message);
     }
 }
-END_TEST
 
-static Suite *parameter_server_suite(void) {
-    Suite *suite = suite_create("parameter-server");
-    TCase *tcase = tcase_create("parameter-server");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, a_round_of_all_is_a_sum);
-    tcase_add_test(tcase, workers_go_around_alone);
-    tcase_add_test(tcase, replicas_push_together);
-    tcase_add_test(tcase, slow_workers_hold_up_those_who_wait);
-    tcase_add_test(tcase, servers_keep_the_state);
-    tcase_add_test(tcase, mistakes_are_named);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(parameter_server_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -39,7 +39,7 @@ static double exchanged(double ranks) {
 }
 
 /* 8 ranks of a node: 7/8 of the bytes leave the rank, twice forward and twice backward. A dense layer has none. */
-START_TEST(on_a_node) {
+TSIM_TEST(on_a_node) {
     init_mixture(1, 8);
     struct tsim_pass_costs c = costs();
     double one_s = exchanged(8) * 7 / 8 / NODE_RATE;
@@ -53,10 +53,9 @@ START_TEST(on_a_node) {
     const struct tsim_pass_cost *f = &c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD];
     ck_assert_double_eq_tol(f->time_s, f->compute_s + f->exposed_expert_s, 1e-12);
 }
-END_TEST
 
 /* 16 ranks of 2 nodes: 8/16 of the bytes cross the NIC, which is slower by far than 7/16 on the node. */
-START_TEST(between_nodes) {
+TSIM_TEST(between_nodes) {
     init_mixture(2, 16);
     struct tsim_pass_costs c = costs();
     ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 2 * exchanged(16) / 2,
@@ -64,11 +63,10 @@ START_TEST(between_nodes) {
     ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
                             2 * exchanged(16) / 2 / NIC_RATE, 1e-12);
 }
-END_TEST
 
 /* A copy for each node: of the pairs of 16 experts 2 (8 x 7 / 2) of 120 are on one node, so a token goes to 2 - 56/120
  * nodes, and half of these copies cross; all K rows are handed out on the node, 7/8 of them to others. */
-START_TEST(a_copy_for_each_node) {
+TSIM_TEST(a_copy_for_each_node) {
     init_mixture(2, 16);
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     struct tsim_pass_costs c = costs();
@@ -83,7 +81,6 @@ START_TEST(a_copy_for_each_node) {
     ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes,
                             2 * exchanged(16) / 2 / 2, 1e-3);
 }
-END_TEST
 
 static void find_dispatch(void *context, const struct tsim_pass_operator *row) {
     if (strcmp(row->op->name, "expert: dispatch") == 0)
@@ -92,7 +89,7 @@ static void find_dispatch(void *context, const struct tsim_pass_operator *row) {
 
 /* Sent once per node, tokens are read where they are and written where they arrive: between nodes twice, through
  * buffers, and for all ranks of a node. 20 compute units do that. */
-START_TEST(a_copy_for_each_node_in_memory) {
+TSIM_TEST(a_copy_for_each_node_in_memory) {
     struct tsim_pass_operator dispatch = {0};
     init_mixture(2, 16);
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
@@ -103,10 +100,9 @@ START_TEST(a_copy_for_each_node_in_memory) {
     ck_assert_double_eq_tol(dispatch.hbm_bytes, 2 * (2 * between + exchanged(16)), 1e-3);
     ck_assert_double_eq_tol(dispatch.sm_frac, 20.0 / 132, 1e-12);
 }
-END_TEST
 
 /* On a node a copy for each rank: of the pairs of 16 experts 8 are on one of 8 ranks. */
-START_TEST(a_copy_for_each_rank) {
+TSIM_TEST(a_copy_for_each_rank) {
     init_mixture(1, 8);
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     struct tsim_pass_costs c = costs();
@@ -116,11 +112,10 @@ START_TEST(a_copy_for_each_rank) {
                             2 * sent / NODE_RATE, 1e-12);
     ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 0);
 }
-END_TEST
 
 /* Under the kernels of another micro-batch: what is longer than they are, or the compute units that are held and what
  * the others lose while HBM is read for, and written by, the 7/8 that the links carry. */
-START_TEST(beside_another_pass) {
+TSIM_TEST(beside_another_pass) {
     for (int64_t nodes = 1; nodes <= 2; nodes++) {
         init_mixture(nodes, 8 * nodes);
         double exposed_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s;
@@ -142,10 +137,9 @@ START_TEST(beside_another_pass) {
                                 nodes == 1 ? (1 - (1 - cost.sm_frac) * (1 - memory_frac)) * exposed_s : rest_s, 1e-12);
     }
 }
-END_TEST
 
 /* Exchanges that are executed again are waited for, whole: two of the forward pass. */
-START_TEST(again_beside_nothing) {
+TSIM_TEST(again_beside_nothing) {
     init_mixture(1, 8);
     double both_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s;
     e.scenario.parallelism.overlap.expert = true;
@@ -156,7 +150,6 @@ START_TEST(again_beside_nothing) {
     ck_assert_double_ge(with_s, both_s - 1e-12);
     ck_assert_double_le(with_s, both_s + without_s + 1e-12);
 }
-END_TEST
 
 static void find_exchange(void *context, const struct tsim_pass_operator *row) {
     if (strcmp(row->op->name, "expert: dispatch") == 0)
@@ -185,7 +178,7 @@ static double step_s(int64_t microbatches) {
 /* Alone, an exchange x that could be hidden is waited for; but the last of a backward pass runs beside the experts'
  * last weight gradient w, which it slows down by d. On one stage the first forward and the last backward pass are
  * alone: more micro-batches are so many more pairs. */
-START_TEST(alone) {
+TSIM_TEST(alone) {
     for (int detail = TSIM_DETAIL_OPERATORS; detail <= TSIM_DETAIL_PASSES; detail++)
         for (int64_t nodes = 1; nodes <= 2; nodes++) {
             init_mixture(nodes, 8 * nodes);
@@ -212,7 +205,6 @@ START_TEST(alone) {
             ck_assert_double_eq_tol(step_s(4) - step_s(1), 3 * pair_s, 1e-9);
         }
 }
-END_TEST
 
 static double all_reduced(const struct tsim_cluster *cluster, const struct tsim_placement *placement, double parameters,
                           unsigned axes) {
@@ -227,7 +219,7 @@ static double all_reduced(const struct tsim_cluster *cluster, const struct tsim_
 
 /* Experts on 8 ranks of a node and 2 nodes: what is not an expert is reduced by 16 ranks, an expert by the 2 that hold
  * it, one after the other. The step without overlap is one micro-batch, the reductions and the optimizer. */
-START_TEST(groups_of_gradients) {
+TSIM_TEST(groups_of_gradients) {
     init_mixture(2, 8);
     e.scenario.training.global_batch_size = 16;
     e.scenario.parallelism.overlap = (struct tsim_overlap){0};
@@ -255,10 +247,9 @@ START_TEST(groups_of_gradients) {
                                  c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s),
                             1e-9);
 }
-END_TEST
 
 /* The host launches the same operators, and takes longer for each if they are quantized; unset, as in 16 bits. */
-START_TEST(host_of_fp8) {
+TSIM_TEST(host_of_fp8) {
     double host_s[3];
     for (int i = 0; i < 3; i++) {
         init_mixture(1, 8);
@@ -273,11 +264,10 @@ START_TEST(host_of_fp8) {
     ck_assert_double_eq_tol(host_s[1], 3 * host_s[0], 1e-15);
     ck_assert_double_gt(host_s[0], host_s[2]); /* casts are operators, too */
 }
-END_TEST
 
 /* A pass takes its kernels and the launch of the first or, if launches block, all launches. Times are in
  * picoseconds. */
-START_TEST(blocking_launches) {
+TSIM_TEST(blocking_launches) {
     for (int blocks = 0; blocks < 2; blocks++) {
         init_mixture(1, 8);
         e.model.experts.first = 8; /* eight layers have none */
@@ -293,11 +283,10 @@ START_TEST(blocking_launches) {
         ck_assert_double_eq_tol(sum.time_s, kernels_s + (blocks ? host_s : 1e-9), 1e-10);
     }
 }
-END_TEST
 
 /* The host learns from the router how many rows each expert has, and launches the rest only then, in each of eight
  * layers. If buffers have a fixed length, it does not ask. */
-START_TEST(the_host_asks_for_rows) {
+TSIM_TEST(the_host_asks_for_rows) {
     for (int has_buffers = 0; has_buffers < 2; has_buffers++) {
         init_mixture(1, 8);
         e.model.experts.capacity_factor = has_buffers;
@@ -311,7 +300,6 @@ START_TEST(the_host_asks_for_rows) {
         ck_assert_double_eq_tol(backward.host_excess_s, 1e-9, 5e-11);
     }
 }
-END_TEST
 
 static void add_launches_of_rows(void *context, const struct tsim_pass_operator *row) {
     *(double *)context += row->op->has_no_graph ? row->host_s : 0;
@@ -319,7 +307,7 @@ static void add_launches_of_rows(void *context, const struct tsim_pass_operator 
 
 /* If layers are captured, a layer without experts keeps one launch. A layer with experts keeps two, for what comes
  * before and behind the rows of its experts, and the launches of the rows. A captured step has none. */
-START_TEST(graphs_are_launched_at_once) {
+TSIM_TEST(graphs_are_launched_at_once) {
     double of_rows_s = 0;
     struct tsim_pass_costs of[3];
     for (int graphs = 0; graphs < 3; graphs++) {
@@ -344,7 +332,6 @@ START_TEST(graphs_are_launched_at_once) {
     ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].host_s, 0);
     ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 0);
 }
-END_TEST
 
 static struct tsim_pass_costs costs_with_graphs(void) {
     e.software.host_time_per_op_s = 1e-6;
@@ -354,7 +341,7 @@ static struct tsim_pass_costs costs_with_graphs(void) {
 
 /* A graph's shapes are fixed: the rows of experts are captured only if their buffers are padded to a capacity. And it
  * takes one tensor: an encoder's layers are captured, a decoder's are not, which take the encoder's result, too. */
-START_TEST(layers_with_graphs) {
+TSIM_TEST(layers_with_graphs) {
     init_mixture(1, 8);
     e.model.experts.capacity_factor = 1;
     struct tsim_pass_costs of = costs_with_graphs();
@@ -367,27 +354,5 @@ START_TEST(layers_with_graphs) {
     ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER].ways[TSIM_PASS_FORWARD].host_s, 1e-6);
     ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER].ways[TSIM_PASS_FORWARD].host_s, 5e-6);
 }
-END_TEST
 
-static Suite *pass_experts_suite(void) {
-    Suite *suite = suite_create("pass, experts");
-    TCase *tcase = tcase_create("analytic");
-    tcase_add_test(tcase, on_a_node);
-    tcase_add_test(tcase, host_of_fp8);
-    tcase_add_test(tcase, blocking_launches);
-    tcase_add_test(tcase, the_host_asks_for_rows);
-    tcase_add_test(tcase, graphs_are_launched_at_once);
-    tcase_add_test(tcase, layers_with_graphs);
-    tcase_add_test(tcase, between_nodes);
-    tcase_add_test(tcase, a_copy_for_each_node);
-    tcase_add_test(tcase, a_copy_for_each_node_in_memory);
-    tcase_add_test(tcase, a_copy_for_each_rank);
-    tcase_add_test(tcase, beside_another_pass);
-    tcase_add_test(tcase, again_beside_nothing);
-    tcase_add_test(tcase, alone);
-    tcase_add_test(tcase, groups_of_gradients);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(pass_experts_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -50,7 +50,7 @@ static const int32_t *first_ranks(int32_t n) {
 
 /* Around a ring each of n ranks sends 2 (n - 1) / n of the bytes; of n ranks on nodes of 8, an eighth of that leaves by
  * each NIC. */
-START_TEST(bytes_of_a_ring) {
+TSIM_TEST(bytes_of_a_ring) {
     struct tsim_collective_request ring = {.op = TSIM_ALL_REDUCE, .algorithm = TSIM_ALGORITHM_RING, .bytes = 800e6};
     make(1, first_ranks(8), 8, ring);
     expect_on_each(TSIM_LINK_OUT, 8, 1400e6);
@@ -60,11 +60,10 @@ START_TEST(bytes_of_a_ring) {
     expect_on_each(TSIM_LINK_NIC_OUT, 32, 2 * 31 / 32.0 * 800e6 / 8);
     expect_on_each(TSIM_LINK_NIC_IN, 32, 2 * 31 / 32.0 * 800e6 / 8);
 }
-END_TEST
 
 /* Over a chain of 8 ranks 7/8 of the bytes go up and as many come down, each rank at each link; through a switch that
  * reduces each sends all of it, and an eighth of the result. */
-START_TEST(bytes_of_a_tree_on_a_node) {
+TSIM_TEST(bytes_of_a_tree_on_a_node) {
     struct tsim_collective_request tree = {.op = TSIM_ALL_REDUCE, .algorithm = TSIM_ALGORITHM_TREE, .bytes = 800e6};
     example_be_dgx_h100(&example);
     make(1, first_ranks(8), 8, tree);
@@ -76,20 +75,18 @@ START_TEST(bytes_of_a_tree_on_a_node) {
     expect_on_each(TSIM_LINK_OUT, 8, 900e6);
     expect_on_each(TSIM_LINK_IN, 8, 900e6);
 }
-END_TEST
 
 /* Two binary trees over nodes of one rank each have 3 edges of 4, each used both ways, and nothing else. */
-START_TEST(a_tree_across_nodes) {
+TSIM_TEST(a_tree_across_nodes) {
     static const int32_t RANKS[] = {0, 8, 16, 24};
     make(4, RANKS, 4,
          (struct tsim_collective_request){.op = TSIM_ALL_REDUCE, .algorithm = TSIM_ALGORITHM_TREE, .bytes = 1e6});
     ck_assert_int_eq(pattern.n_lanes, 2 * 3 * 2);
     ck_assert_int_eq(pattern.n_phases, 1);
 }
-END_TEST
 
 /* Nodes have three, five and four ranks. */
-START_TEST(fewest_and_most_on_a_node) {
+TSIM_TEST(fewest_and_most_on_a_node) {
     static const int32_t RANKS[] = {1, 2, 3, 8, 9, 10, 11, 12, 20, 21, 22, 23};
     make(3, first_ranks(1), 1, (struct tsim_collective_request){.op = TSIM_ALL_REDUCE, .bytes = 1});
     struct tsim_group group = tsim_group_of_ranks(pattern.topology, RANKS, 12);
@@ -97,26 +94,23 @@ START_TEST(fewest_and_most_on_a_node) {
     ck_assert_int_eq(group.min_ranks_per_node, 3);
     ck_assert_int_eq(group.max_ranks_per_node, 5);
 }
-END_TEST
 
-START_TEST(bytes_of_a_pair) {
+TSIM_TEST(bytes_of_a_pair) {
     make(2, first_ranks(9), 9, (struct tsim_collective_request){.op = TSIM_SEND_RECV, .bytes = 10e6});
     for (int32_t i = 0; i < 8; i++) /* the last of the node sends to the next one, whose rank sends to the first */
         ck_assert_double_eq(link_bytes[pattern.topology->first[TSIM_LINK_OUT] + i], i < 7 ? 10e6 : 0);
     ck_assert_double_eq(link_bytes[pattern.topology->first[TSIM_LINK_NIC_OUT] + 7], 10e6);
     ck_assert_double_eq(link_bytes[pattern.topology->first[TSIM_LINK_NIC_OUT] + 8], 10e6);
 }
-END_TEST
 
 /* Each rank of an all-to-all keeps its own share; 7 go over the node, 24 over the NIC. */
-START_TEST(bytes_of_an_all_to_all) {
+TSIM_TEST(bytes_of_an_all_to_all) {
     make(4, first_ranks(32), 32,
          (struct tsim_collective_request){.op = TSIM_ALL_TO_ALL, .algorithm = TSIM_ALGORITHM_PAIRWISE, .bytes = 320e6});
     expect_on_each(TSIM_LINK_OUT, 32, 7 * 10e6);
     expect_on_each(TSIM_LINK_NIC_OUT, 32, 24 * 10e6);
     expect_on_each(TSIM_LINK_NIC_IN, 32, 24 * 10e6);
 }
-END_TEST
 
 /* Checks whom the messages of an all-to-all reach: each rank reaches every other once, by one lane on its node and
  * another beyond. */
@@ -137,7 +131,7 @@ static void expect_each_once(void) {
     }
 }
 
-START_TEST(everyone_is_reached_once) {
+TSIM_TEST(everyone_is_reached_once) {
     static const int32_t UNEVEN[] = {0, 1, 2, 3, 4, 9, 10, 17, 18, 19, 20, 21};
     const struct tsim_collective_request request = {
         .op = TSIM_ALL_TO_ALL, .algorithm = TSIM_ALGORITHM_PAIRWISE, .bytes = 1e6};
@@ -147,10 +141,9 @@ START_TEST(everyone_is_reached_once) {
     make(4, first_ranks(32), 32, request);
     expect_each_once();
 }
-END_TEST
 
 /* If nodes hold equally many, message k of all is a permutation. */
-START_TEST(nobody_receives_two_at_a_time) {
+TSIM_TEST(nobody_receives_two_at_a_time) {
     make(4, first_ranks(32), 32,
          (struct tsim_collective_request){.op = TSIM_ALL_TO_ALL, .algorithm = TSIM_ALGORITHM_PAIRWISE, .bytes = 1e6});
     for (int32_t far = 0; far < 2; far++)
@@ -164,11 +157,10 @@ START_TEST(nobody_receives_two_at_a_time) {
             }
         }
 }
-END_TEST
 
 /* With 32 ranks in two pods of 16 ports 16 x 16 messages of 10 MB cross each way, over uplinks of 16 x 10 / 4 = 40
  * GB/s: 64 ms, where the NICs would take 24. Without ranks to send to nothing takes time. */
-START_TEST(the_slowest_link_decides) {
+TSIM_TEST(the_slowest_link_decides) {
     static struct tsim_tier tiers[] = {{.ports = 16, .oversubscription = 4}};
     const struct tsim_collective_request request = {
         .op = TSIM_ALL_TO_ALL, .algorithm = TSIM_ALGORITHM_PAIRWISE, .bytes = 320e6};
@@ -182,23 +174,5 @@ START_TEST(the_slowest_link_decides) {
     make(4, first_ranks(1), 1, request);
     ck_assert_double_eq(tsim_pattern_fluid_s(&pattern), 0);
 }
-END_TEST
 
-static Suite *pattern_suite(void) {
-    Suite *suite = suite_create("pattern");
-    TCase *tests = tcase_create("pattern");
-    tcase_add_checked_fixture(tests, set_up_example, release);
-    tcase_add_test(tests, bytes_of_a_ring);
-    tcase_add_test(tests, bytes_of_a_tree_on_a_node);
-    tcase_add_test(tests, a_tree_across_nodes);
-    tcase_add_test(tests, fewest_and_most_on_a_node);
-    tcase_add_test(tests, bytes_of_a_pair);
-    tcase_add_test(tests, bytes_of_an_all_to_all);
-    tcase_add_test(tests, everyone_is_reached_once);
-    tcase_add_test(tests, nobody_receives_two_at_a_time);
-    tcase_add_test(tests, the_slowest_link_decides);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(pattern_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_example, release)

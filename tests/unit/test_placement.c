@@ -37,7 +37,7 @@ static void assert_group(struct tsim_group group, int32_t n_ranks, int32_t n_nod
 }
 
 /* 1024 ranks, tensor 8 = one node, data 32, pipeline 4: stage s lies on nodes 32 s .. 32 s + 31. */
-START_TEST(tensor_fills_a_node) {
+TSIM_TEST(tensor_fills_a_node) {
     const struct tsim_placement *p = place(128, 8, 8, 1, 4);
     assert_group(tsim_placement_group(p, TENSOR), 8, 1, 8, 8);
     assert_group(tsim_placement_group(p, DATA), 32, 32, 1, 1);
@@ -51,44 +51,40 @@ START_TEST(tensor_fills_a_node) {
     ck_assert(tsim_placement_same_node(p, 8, 15));
     ck_assert(!tsim_placement_same_node(p, 7, 8));
 }
-END_TEST
 
 /* Nodes of 4, tensor 6, data 2: ranks 0..5 are 4 on node 0 and 2 on node 1, ranks 6..11 are 2 on node 1 and 4 on
  * node 2. Data pairs r, r + 6 are always on two nodes. */
-START_TEST(a_group_straddles_nodes_unevenly) {
+TSIM_TEST(a_group_straddles_nodes_unevenly) {
     const struct tsim_placement *p = place(3, 4, 6, 1, 1);
     assert_group(tsim_placement_group_of(p, 0, TENSOR), 6, 2, 4, 2);
     assert_group(tsim_placement_group_of(p, 11, TENSOR), 6, 2, 4, 2);
     assert_group(tsim_placement_group(p, DATA), 2, 2, 1, 1);
     ck_assert(tsim_placement_same_node(p, 5, 6));
 }
-END_TEST
 
 /* Nodes of 4, tensor 3, data 4. Tensor groups {0,1,2} and {9,10,11} are whole, {3,4,5} and {6,7,8} are 1 + 2 and 2 + 1.
  * Every data group, such as {0,3,6,9} on nodes 0 0 1 2, has two ranks on one of its three nodes. */
-START_TEST(the_worst_group_counts) {
+TSIM_TEST(the_worst_group_counts) {
     const struct tsim_placement *p = place(3, 4, 3, 1, 1);
     assert_group(tsim_placement_group_of(p, 1, TENSOR), 3, 1, 3, 3);
     assert_group(tsim_placement_group_of(p, 4, TENSOR), 3, 2, 2, 1);
     assert_group(tsim_placement_group(p, TENSOR), 3, 2, 2, 1);
     assert_group(tsim_placement_group(p, DATA), 4, 3, 2, 1);
 }
-END_TEST
 
 /* Tensor 2, pipeline 4 on nodes of 4: stages 0 and 1 on node 0, 2 and 3 on node 1. 0 -> 1 and 2 -> 3 stay on a node,
  * 1 -> 2 and 3 -> 0 do not. */
-START_TEST(pipeline_neighbours) {
+TSIM_TEST(pipeline_neighbours) {
     struct tsim_neighbours stages = tsim_placement_neighbours(place(2, 4, 2, 1, 4), TSIM_AXIS_PIPELINE);
     ck_assert(stages.are_alike && stages.any_on_node);
     ck_assert(!tsim_placement_neighbours(place(2, 4, 2, 1, 4), TSIM_AXIS_DATA).any_on_node); /* size 1 */
     stages = tsim_placement_neighbours(place(4, 8, 4, 1, 4), TSIM_AXIS_PIPELINE);
     ck_assert(stages.are_alike && !stages.any_on_node); /* stage s is node s */
 }
-END_TEST
 
 /* Pipeline 4 of 3 replicas on nodes of 4: stage 0 is ranks 0 to 2, stage 1 ranks 3 to 5. The message between them of
  * replica 0 stays on node 0, those of the others do not. */
-START_TEST(pipeline_neighbours_that_differ) {
+TSIM_TEST(pipeline_neighbours_that_differ) {
     const struct tsim_placement *p = place(3, 4, 1, 1, 4);
     struct tsim_neighbours stages = tsim_placement_neighbours(p, TSIM_AXIS_PIPELINE);
     ck_assert(!stages.are_alike && stages.any_on_node);
@@ -99,10 +95,9 @@ START_TEST(pipeline_neighbours_that_differ) {
     ck_assert_int_eq(tsim_placement_ranks(p, 4, DATA, ranks), 3);
     ck_assert(ranks[0] == 3 && ranks[1] == 4 && ranks[2] == 5);
 }
-END_TEST
 
 /* Data innermost: replicas share a node, tensor ranks do not. */
-START_TEST(order_is_the_scenarios) {
+TSIM_TEST(order_is_the_scenarios) {
     struct tsim_parallelism_spec *spec = &example.scenario.parallelism;
     spec->order[0] = TSIM_AXIS_DATA;
     spec->order[1] = TSIM_AXIS_CONTEXT;
@@ -112,21 +107,19 @@ START_TEST(order_is_the_scenarios) {
     assert_group(tsim_placement_group(p, DATA), 8, 1, 8, 8);
     assert_group(tsim_placement_group(p, TENSOR), 4, 4, 1, 1);
 }
-END_TEST
 
-START_TEST(experts_are_carved_out_of_data) {
+TSIM_TEST(experts_are_carved_out_of_data) {
     example.scenario.parallelism.expert = 4;
     const struct tsim_placement *p = place(2, 8, 2, 1, 1);
     ck_assert_int_eq(p->size[TSIM_AXIS_DATA], 2);
     assert_group(tsim_placement_group(p, EXPERT), 4, 1, 4, 4);
     assert_group(tsim_placement_group(p, DATA | EXPERT), 8, 2, 4, 4);
 }
-END_TEST
 
 /* 16 ranks, 8 expert ranks. If tensor ranks do not divide the experts, they hold different ones: 2 x 2 context ranks x
  * 2 replicas, on a node. If they do: 2 context ranks x 4 replicas, on two nodes. 2 expert ranks are no multiple of 4
  * tensor ranks: those hold the same experts, as the replicas do. */
-START_TEST(experts_are_folded) {
+TSIM_TEST(experts_are_folded) {
     struct tsim_parallelism_spec *spec = &example.scenario.parallelism;
     spec->expert = 8;
     spec->expert_tensor = 1;
@@ -146,7 +139,6 @@ START_TEST(experts_are_folded) {
     assert_group(tsim_placement_group(p, p->expert_axes), 2, 1, 2, 2);
     assert_group(tsim_placement_group(p, p->expert_data_axes), 8, 2, 4, 4);
 }
-END_TEST
 
 /* A rank's group are, by definition, the ranks that agree with it on every other axis. */
 static struct tsim_group group_by_definition(const struct tsim_placement *p, int32_t rank, unsigned axes) {
@@ -191,7 +183,7 @@ static void shuffle_order(struct random_source *random) {
     }
 }
 
-START_TEST(random_placements) {
+TSIM_TEST(random_placements) {
     struct random_source random = {1};
     for (int round = 0; round < 40; round++) {
         int64_t tensor = random_between(&random, 1, 4), context = random_between(&random, 1, 3);
@@ -215,23 +207,5 @@ START_TEST(random_placements) {
         assert_group(worst, most.n_ranks, most.n_nodes, most.max_ranks_per_node, most.min_ranks_per_node);
     }
 }
-END_TEST
 
-static Suite *placement_suite(void) {
-    Suite *suite = suite_create("placement");
-    TCase *tests = tcase_create("placement");
-    tcase_add_checked_fixture(tests, set_up_example, tear_down);
-    tcase_add_test(tests, tensor_fills_a_node);
-    tcase_add_test(tests, a_group_straddles_nodes_unevenly);
-    tcase_add_test(tests, the_worst_group_counts);
-    tcase_add_test(tests, pipeline_neighbours);
-    tcase_add_test(tests, pipeline_neighbours_that_differ);
-    tcase_add_test(tests, order_is_the_scenarios);
-    tcase_add_test(tests, experts_are_carved_out_of_data);
-    tcase_add_test(tests, experts_are_folded);
-    tcase_add_test(tests, random_placements);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(placement_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_example, tear_down)

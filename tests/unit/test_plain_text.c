@@ -21,7 +21,7 @@ static const struct {
     {"cut \xc2", "cut \xc2"},
 };
 
-START_TEST(control_characters) {
+TSIM_TEST_ROWS(control_characters, CASES) {
     struct tsim_arena arena;
     char *written = NULL;
     size_t size;
@@ -34,14 +34,5 @@ START_TEST(control_characters) {
     free(written);
     tsim_arena_release(&arena);
 }
-END_TEST
 
-static Suite *plain_text_suite(void) {
-    Suite *suite = suite_create("plain_text");
-    TCase *tests = tcase_create("plain_text");
-    tcase_add_loop_test(tests, control_characters, 0, sizeof CASES / sizeof CASES[0]);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(plain_text_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

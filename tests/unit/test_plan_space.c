@@ -27,7 +27,7 @@ static const struct tsim_plan_choice PLAIN = {.value = {[TSIM_PLAN_TENSOR] = 2,
 
 /* There are 8 accelerators / (2 x 2) = 2 replicas; 64 / (2 x 2) = 16 micro-batches; 8 layers on 4 chunks; 2 ranks
  * shard. */
-START_TEST(plan_is_resolved) {
+TSIM_TEST(plan_is_resolved) {
     struct example e;
     const struct tsim_scenario *sc;
     make_job(&e);
@@ -42,11 +42,10 @@ START_TEST(plan_is_resolved) {
     ck_assert(sc->parallelism.sequence);
     ck_assert_ptr_eq(sc->model, e.scenario.model);
 }
-END_TEST
 
 /* The rules of scenarios that are read say: 3 tensor ranks and 8 heads; 64 / (2 x 3) samples; 8 layers on 2 x 3 chunks;
  * ZeRO-3 with a pipeline; expert ranks without experts; 1f1b with two chunks. */
-START_TEST(rules_are_those_of_scenarios) {
+TSIM_TEST(rules_are_those_of_scenarios) {
     struct example e;
     struct tsim_plan_choice wrong[6];
     const struct tsim_scenario *sc;
@@ -62,10 +61,9 @@ START_TEST(rules_are_those_of_scenarios) {
     for (size_t i = 0; i < 6; i++)
         ck_assert_msg(!tsim_scenario_replan(&arena, &e.scenario, &wrong[i], &sc), "choice %zu", i);
 }
-END_TEST
 
 /* An overlap that only holds for interleaved schedules by the software comes back when the plan interleaves. */
-START_TEST(overlap_follows_the_schedule) {
+TSIM_TEST(overlap_follows_the_schedule) {
     struct example e;
     const struct tsim_scenario *sc;
     struct tsim_plan_choice one = PLAIN;
@@ -79,12 +77,11 @@ START_TEST(overlap_follows_the_schedule) {
     e.scenario.parallelism.says_overlap_pipeline = true;
     ck_assert(tsim_scenario_replan(&arena, &e.scenario, &one, &sc) && sc->parallelism.overlap.pipeline);
 }
-END_TEST
 
 /* Tensor and pipeline of one axis each: 2 x 2 combinations, times the two schedules and both of sequence; without a
  * pipeline one schedule stands, without tensor ranks one of sequence: (1, 1) 1, (1, 2) 2, (2, 1) 2, (2, 2) 2 x 2 = 9.
  * Interleaved with one chunk is 1f1b: (1, 2) has 1, (2, 2) has 2, so 6. */
-START_TEST(equal_plans_are_there_once) {
+TSIM_TEST(equal_plans_are_there_once) {
     static const int64_t TWO[] = {1, 2}, ONE[] = {1}, ZERO[] = {0}, FULL[] = {TSIM_RECOMPUTE_FULL};
     static const int64_t SCHEDULES[] = {TSIM_SCHEDULE_1F1B, TSIM_SCHEDULE_INTERLEAVED}, BOTH[] = {true, false};
     const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {
@@ -103,11 +100,10 @@ START_TEST(equal_plans_are_there_once) {
         n += tsim_plan_choice_at(&space.candidates[0], i, &choice);
     ck_assert_int_eq(n, 6);
 }
-END_TEST
 
 /* Combinations that are passed over at once are no plans, of jobs that divide well and badly, with a pipeline and
  * without. Each number of accelerators is with one of the batches; with TSIM_CASES with all. */
-START_TEST(listing_leaves_out_no_plan) {
+TSIM_TEST(listing_leaves_out_no_plan) {
     static const int64_t ACCELERATORS[] = {1, 6, 7, 8, 48, 96}, BATCHES[] = {64, 36, 1};
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     for (size_t i = 0; i < 18; i++) {
@@ -136,10 +132,9 @@ START_TEST(listing_leaves_out_no_plan) {
         tsim_arena_reset(&arena);
     }
 }
-END_TEST
 
 /* A value that is listed twice is tried once. */
-START_TEST(listed_values_are_there_once) {
+TSIM_TEST(listed_values_are_there_once) {
     static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: gpt2-small\ncluster: {node: dgx-a100}\n"
                                    "training: {sequence_length: 1024, global_batch_size: 8}\n";
     static const char *const WORDS[] = {"parallelism.tensor=2,4,2"};
@@ -153,11 +148,10 @@ START_TEST(listed_values_are_there_once) {
     ck_assert_uint_eq(space.candidates[0].axes[TSIM_PLAN_TENSOR].n, 2);
     ck_assert_int_eq(space.candidates[0].axes[TSIM_PLAN_TENSOR].values[1], 4);
 }
-END_TEST
 
 /* Without axes there are divisors of 8, of 8 layers and of 10 up to 8; no context below 4096 tokens a rank; no
  * experts. */
-START_TEST(values_come_from_the_job) {
+TSIM_TEST(values_come_from_the_job) {
     static const int64_t DIVISORS[] = {1, 2, 4, 8};
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct example e;
@@ -174,7 +168,6 @@ START_TEST(values_come_from_the_job) {
     ck_assert_uint_eq(axes[TSIM_PLAN_RECOMPUTE].n, 3); /* attention is standard: selective is something else */
     ck_assert_uint_eq(axes[TSIM_PLAN_SCHEDULE].n, 4);
 }
-END_TEST
 
 static int64_t largest_micro_batch(const struct example *e) {
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
@@ -185,7 +178,7 @@ static int64_t largest_micro_batch(const struct example *e) {
 }
 
 /* The largest is 16 samples, or 32,768 tokens, or the batch: 32768 / 1024 = 32, / 128 = 256, / 8192 = 4 (so 16). */
-START_TEST(micro_batches_of_short_samples_are_larger) {
+TSIM_TEST(micro_batches_of_short_samples_are_larger) {
     struct example e;
     make_job(&e);
     e.scenario.training.global_batch_size = 4096;
@@ -200,11 +193,10 @@ START_TEST(micro_batches_of_short_samples_are_larger) {
     e.scenario.training.global_batch_size = 8;
     ck_assert_int_eq(largest_micro_batch(&e), 8);
 }
-END_TEST
 
 /* 7 accelerators, 8 layers and 8 heads: only replicas can be seven, so the batch is a multiple of 7. With 3 tensor
  * ranks that do not divide 8 heads there is no batch. */
-START_TEST(nearest_batches_divide) {
+TSIM_TEST(nearest_batches_divide) {
     static const int64_t THREE[] = {3};
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct tsim_plan_space space;
@@ -229,10 +221,9 @@ START_TEST(nearest_batches_divide) {
     ck_assert_int_eq(below, 0);
     ck_assert_int_eq(above, 0);
 }
-END_TEST
 
 /* Eight layers on three stages: balanced, which even stages are only when that is asked for. */
-START_TEST(stages_may_be_uneven) {
+TSIM_TEST(stages_may_be_uneven) {
     static const int64_t BOTH[] = {false, true};
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct tsim_plan_space space;
@@ -260,7 +251,6 @@ START_TEST(stages_may_be_uneven) {
         ck_assert(is_listed == (n_balanced > 0));
     }
 }
-END_TEST
 
 static bool has_value(const struct tsim_plan_axis *axis, int64_t value) {
     for (size_t i = 0; i < axis->n; i++)
@@ -270,7 +260,7 @@ static bool has_value(const struct tsim_plan_axis *axis, int64_t value) {
 }
 
 /* A search takes what the software runs, and what is listed; with any software it takes all. */
-START_TEST(software_limits_what_is_searched) {
+TSIM_TEST(software_limits_what_is_searched) {
     static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: mixtral-8x7b\ncluster: {node: dgx-h100}\n"
                                    "software: megatron-core-2025\ntraining: {global_batch_size: 64}\n";
     static const char *const WORDS[] = {"parallelism.schedule=zb-v,1f1b"};
@@ -295,12 +285,11 @@ START_TEST(software_limits_what_is_searched) {
     ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, TSIM_PLAN_COARSE, &space, &diags), TSIM_OK);
     ck_assert(has_value(&space.candidates[0].axes[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_ZB_V));
 }
-END_TEST
 
 /* A search tries what the scenario turned off and the software has, and what the software can be told to hide; of any
  * software all. It is in the plan's settings, which a scenario can take. A software that hides messages in interleaved
  * schedules alone does not hide others. */
-START_TEST(what_can_be_hidden_is_searched) {
+TSIM_TEST(what_can_be_hidden_is_searched) {
     static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: llama2-7b\ncluster: {node: dgx-h100}\n"
                                    "software: {extends: megatron-core-2024, overlap: {parameters: false}, "
                                    "supports: {overlap: {parameters: true}}}\n"
@@ -344,10 +333,9 @@ START_TEST(what_can_be_hidden_is_searched) {
     ck_assert_uint_eq(space.n_candidates, 2);
     ck_assert_uint_eq(space.candidates->axes[TSIM_PLAN_OVERLAP].n, 1);
 }
-END_TEST
 
 /* With experts, Megatron-Core's tensor ranks have sequence parallelism; without, they need not have it. */
-START_TEST(sequence_parallelism_may_be_needed) {
+TSIM_TEST(sequence_parallelism_may_be_needed) {
     static const char *const MODELS[] = {"llama2-7b", "mixtral-8x7b"};
     for (size_t i = 0; i < 2; i++) {
         struct tsim_scenario_source source;
@@ -364,9 +352,8 @@ START_TEST(sequence_parallelism_may_be_needed) {
         ck_assert(has_value(&space.candidates->axes[TSIM_PLAN_SEQUENCE], false) == (i == 0));
     }
 }
-END_TEST
 
-START_TEST(settings_of_a_plan) {
+TSIM_TEST(settings_of_a_plan) {
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct example e;
     struct tsim_plan_space space;
@@ -383,10 +370,9 @@ START_TEST(settings_of_a_plan) {
     ck_assert_ptr_nonnull(
         strstr(tsim_plan_set_json(&arena, space.candidates, &uneven), "\"parallelism.layers_per_stage\": \"balance\""));
 }
-END_TEST
 
 /* Costs that are found again are those that are worked out anew, whichever plan asked first. */
-START_TEST(memo_changes_nothing) {
+TSIM_TEST(memo_changes_nothing) {
     struct example e;
     struct tsim_pass_memo *memo = tsim_pass_memo_new(&arena);
     struct tsim_plan_choice choices[5];
@@ -408,11 +394,10 @@ START_TEST(memo_changes_nothing) {
         ck_assert_int_eq(memcmp(found->parts, anew.parts, sizeof anew.parts), 0);
     }
 }
-END_TEST
 
 /* 4 equal stages, 8 micro-batches, one f = 1/3 and b = 2/3 of a pass, free messages: 1f1b takes at least
  * 8 (f + b) + 3 (f + b), the closed form. */
-START_TEST(bound_is_the_closed_form) {
+TSIM_TEST(bound_is_the_closed_form) {
     struct example e;
     struct tsim_result bound;
     struct tsim_pass_costs costs;
@@ -433,30 +418,5 @@ START_TEST(bound_is_the_closed_form) {
     ck_assert_double_ge(bound.step.terms.time_s, expected_s * (1 - 1e-6));
     ck_assert_double_le(bound.step.terms.time_s, expected_s * 1.1); /* and what is left of embedding and head */
 }
-END_TEST
 
-static Suite *plan_space_suite(void) {
-    Suite *suite = suite_create("plan_space");
-    TCase *tcase = tcase_create("plan_space");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, plan_is_resolved);
-    tcase_add_test(tcase, rules_are_those_of_scenarios);
-    tcase_add_test(tcase, overlap_follows_the_schedule);
-    tcase_add_test(tcase, what_can_be_hidden_is_searched);
-    tcase_add_test(tcase, sequence_parallelism_may_be_needed);
-    tcase_add_test(tcase, equal_plans_are_there_once);
-    tcase_add_test(tcase, listing_leaves_out_no_plan);
-    tcase_add_test(tcase, listed_values_are_there_once);
-    tcase_add_test(tcase, values_come_from_the_job);
-    tcase_add_test(tcase, stages_may_be_uneven);
-    tcase_add_test(tcase, software_limits_what_is_searched);
-    tcase_add_test(tcase, micro_batches_of_short_samples_are_larger);
-    tcase_add_test(tcase, nearest_batches_divide);
-    tcase_add_test(tcase, settings_of_a_plan);
-    tcase_add_test(tcase, memo_changes_nothing);
-    tcase_add_test(tcase, bound_is_the_closed_form);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(plan_space_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

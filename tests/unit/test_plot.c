@@ -34,7 +34,7 @@ static const char *cell(int row, int column) {
 
 /* The curve y = x goes from 1 to 16 over 16 dots across and 32 up: two dots up for each across, from corner to
  * corner. */
-START_TEST(diagonal) {
+TSIM_TEST(diagonal) {
     const double x[] = {1, 4, 16};
     const struct tsim_plot_curve curve = {.y = x};
     draw(&(struct tsim_plot){.x = x, .n = 3, .curves = &curve, .n_curves = 1, .unit = "apples/s", .mark = 3});
@@ -51,10 +51,9 @@ START_TEST(diagonal) {
     ck_assert_str_eq(lines[8] + 13, "1   4 16");
     free(text);
 }
-END_TEST
 
 /* A line goes up at x = 1, the leftmost dots. */
-START_TEST(mark) {
+TSIM_TEST(mark) {
     const double x[] = {1, 16}, y[] = {16, 1};
     const struct tsim_plot_curve curve = {.y = y};
     draw(&(struct tsim_plot){.x = x, .n = 2, .curves = &curve, .n_curves = 1, .unit = "", .mark = 0});
@@ -63,9 +62,8 @@ START_TEST(mark) {
     ck_assert_str_eq(cell(0, 7), "");
     free(text);
 }
-END_TEST
 
-START_TEST(nothing_to_draw) {
+TSIM_TEST(nothing_to_draw) {
     const double x[] = {1, 2, 4}, flat[] = {3, 3, 3}, gaps[] = {1, (double)NAN, 4},
                  none[] = {(double)NAN, (double)NAN, (double)NAN};
     const double *const nothing[] = {flat, none};
@@ -84,16 +82,5 @@ START_TEST(nothing_to_draw) {
         ck_assert_str_eq(cell(row, 3), ""); /* lines on both sides of the gap are left out */
     free(text);
 }
-END_TEST
 
-static Suite *plot_suite(void) {
-    Suite *suite = suite_create("plot");
-    TCase *tcase = tcase_create("plot");
-    tcase_add_test(tcase, diagonal);
-    tcase_add_test(tcase, mark);
-    tcase_add_test(tcase, nothing_to_draw);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(plot_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

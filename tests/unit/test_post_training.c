@@ -19,7 +19,7 @@ static const struct tsim_scenario *load(const char *model, const char *cluster, 
 
 /* Zhao et al. 2025, Insights into DeepSeek-V3 (arXiv:2505.09343), table 1, has the bytes of a token's cache in 16
  * bits. */
-START_TEST(caches_are_as_published) {
+TSIM_TEST(caches_are_as_published) {
     static const struct {
         const char *model;
         double bytes;
@@ -30,23 +30,21 @@ START_TEST(caches_are_as_published) {
         ck_assert_double_eq(tsim_cache_bytes(sc, 1000), 1000 * CACHES[i].bytes);
     }
 }
-END_TEST
 
 /* Every second layer of gpt-oss keeps its last 128 tokens alone. */
-START_TEST(windows_bound_the_cache) {
+TSIM_TEST(windows_bound_the_cache) {
     const struct tsim_scenario *sc = load("gpt-oss-20b", GPU, "global_batch_size: 2", "");
     double each = 2 * 8 * 64 * 2;
     ck_assert_double_eq(tsim_cache_bytes(sc, 100), 24 * 100 * each);
     ck_assert_double_eq(tsim_cache_bytes(sc, 1000), 12 * (1000 + 128) * each);
 }
-END_TEST
 
 /* Nemotron-H 8B: 24 layers of Mamba-2 hold 128 heads x 64 x 128 and 3 tokens of 8,192 + 2 x 8 x 128 channels, 4 of
  * attention keys and values of 8 heads of 128. Qwen3-Next: 36 layers hold 32 heads x 128 x 128 in fp32 and 3 tokens of
  * 2 x 2,048 + 4,096 channels, 12 keys and values of 2 heads of 256. Only attention's part grows. Falcon Mamba: 64
  * layers of 8,192 channels x (16 + 3). LFM2: 10 layers of 2,048 channels x 2 tokens, 6 with keys and values of 8 heads
  * of 64. */
-START_TEST(states_do_not_grow) {
+TSIM_TEST(states_do_not_grow) {
     static const struct {
         const char *model;
         double state, token;
@@ -60,16 +58,14 @@ START_TEST(states_do_not_grow) {
         ck_assert_double_eq(tsim_cache_bytes(sc, 1000), CACHES[i].state + 1000 * CACHES[i].token);
     }
 }
-END_TEST
 
 /* Each of tensor ranks has its heads of the cache; all have the whole latent vectors. */
-START_TEST(tensor_ranks_share_the_cache) {
+TSIM_TEST(tensor_ranks_share_the_cache) {
     const struct tsim_scenario *sc = load("llama3-405b", NODE, "global_batch_size: 2", "parallelism: {tensor: 8}");
     ck_assert_double_eq(tsim_cache_bytes(sc, 1), 516096 / 8);
     sc = load("deepseek-v3", NODE, "global_batch_size: 2", "parallelism: {tensor: 8}");
     ck_assert_double_eq(tsim_cache_bytes(sc, 1), 70272);
 }
-END_TEST
 
 static struct tsim_post_training round_of(const struct tsim_scenario *sc) {
     struct tsim_result result = train(sc);
@@ -93,7 +89,7 @@ static struct tsim_generation_phase generation_of(const char *model, const char 
 /* 1,000 passes of one sequence read all weights and its cache: 16 bits of each parameter but the embedding's, of which
  * one row is looked up. Kernels that are too short to reach the sustained rate, and those that read neither, add up to
  * less than a quarter more. */
-START_TEST(one_sequence_reads_the_weights) {
+TSIM_TEST(one_sequence_reads_the_weights) {
     struct tsim_generation_phase g = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1");
     const struct tsim_scenario *sc = load("llama3-8b", GPU, "global_batch_size: 8", "");
     const struct tsim_accelerator *a = sc->cluster.node->accelerator;
@@ -104,11 +100,10 @@ START_TEST(one_sequence_reads_the_weights) {
     ck_assert_double_gt(passes_s, 1000 * pass_s * a->memory_sustained_frac);
     ck_assert_double_lt(passes_s, 1000 * pass_s * 1.25);
 }
-END_TEST
 
 /* An engine works on the host between two passes, for each: 1,000 of them for eight responses at once, three times as
  * long on a host that takes three times as long. */
-START_TEST(hosts_work_between_passes) {
+TSIM_TEST(hosts_work_between_passes) {
     double time_s[3];
     static const char *const NODES[] = {"node: single-h100-sxm", "node: single-h100-sxm",
                                         "node: {extends: single-h100-sxm, host_time_factor: 3}"};
@@ -125,10 +120,9 @@ START_TEST(hosts_work_between_passes) {
     ck_assert_double_eq_tol(time_s[1] - time_s[0], 1000 * 0.002, 1e-6);
     ck_assert_double_eq_tol(time_s[2] - time_s[0], 1000 * 0.006, 0.01); /* the prefill is launched by the same host */
 }
-END_TEST
 
 /* Two at a time: the four that come next begin when the first end. All are of one length, and so are the turns. */
-START_TEST(slots_are_filled_again) {
+TSIM_TEST(slots_are_filled_again) {
     struct tsim_generation_phase one = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1"),
                                  two = generation_of("llama3-8b", "rollouts: 8, max_sequences: 2"),
                                  all = generation_of("llama3-8b", "rollouts: 8, max_sequences: 8"),
@@ -139,11 +133,10 @@ START_TEST(slots_are_filled_again) {
     SAME(more.time_s, 2 * all.time_s);
     SAME(one.prefill_s, all.prefill_s);
 }
-END_TEST
 
 /* One token picks 4 of 32 experts in each layer; the others are not read. A token uses 3.6 G of 20.9 G
  * parameters. */
-START_TEST(few_tokens_read_few_experts) {
+TSIM_TEST(few_tokens_read_few_experts) {
     struct tsim_generation_phase g = generation_of("gpt-oss-20b", "rollouts: 8, max_sequences: 1");
     const struct tsim_scenario *sc = load("gpt-oss-20b", GPU, "global_batch_size: 8", "");
     const struct tsim_accelerator *a = sc->cluster.node->accelerator;
@@ -151,11 +144,10 @@ START_TEST(few_tokens_read_few_experts) {
     ck_assert_double_gt(pass_s, 2 * 3.0e9 / a->memory_bytes_per_s);
     ck_assert_double_lt(pass_s, 2 * 20.9e9 / a->memory_bytes_per_s / 2);
 }
-END_TEST
 
 /* A pass of Falcon Mamba over 8 sequences reads the weights, and reads and writes the states; it takes as long behind
  * few tokens as behind many. */
-START_TEST(recurrent_layers_read_and_write_their_states) {
+TSIM_TEST(recurrent_layers_read_and_write_their_states) {
     const char *text = "kind: grpo, global_batch_size: 8, recompute: full";
     struct tsim_generation_phase
         few = round_of(load("mamba-2.8b", GPU, text, "generation: {prompt: 24, samples_per_prompt: 1, rollouts: 8}"))
@@ -172,11 +164,10 @@ START_TEST(recurrent_layers_read_and_write_their_states) {
     ck_assert_double_gt(many_s - few_s, 2 * 504 * state / a->memory_bytes_per_s);
     ck_assert_double_lt(many_s - few_s, 2 * 504 * state / rate * 2); /* the products of 64 times the tokens among it */
 }
-END_TEST
 
 /* Engines in fp8 hold a byte of each weight but those of the embedding and the head, and a pass of one sequence reads
  * half as much of layers; the weights are sent in 16 bits. */
-START_TEST(engines_quantize) {
+TSIM_TEST(engines_quantize) {
     struct tsim_generation_phase wide = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1"),
                                  fp8 = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1, precision: fp8");
     double ends = 2 * 128256.0 * 4096;
@@ -186,10 +177,9 @@ START_TEST(engines_quantize) {
     double saved_s = (wide.time_s - wide.prefill_s - fp8.time_s + fp8.prefill_s) / 8000;
     ck_assert_double_eq_tol(saved_s * 3.35e12, 8030261248.0 - ends, 0.3 * 8030261248.0);
 }
-END_TEST
 
 /* Scoring is forward passes: those of an evaluation of as many samples. */
-START_TEST(models_score_in_forward_passes) {
+TSIM_TEST(models_score_in_forward_passes) {
     const char *batch = "global_batch_size: 16, steps: 100, evaluation: {every: 10, samples: 16}";
     struct tsim_result dpo = train(load("gpt2-medium", GPU, tsim_arena_printf(&arena, "kind: dpo, %s", batch), ""));
     SAME(dpo.post_training.scoring_s, dpo.evaluation.time_s);
@@ -202,7 +192,6 @@ START_TEST(models_score_in_forward_passes) {
         SAME(grpo.post_training.scoring_s, n * grpo.evaluation.time_s);
     }
 }
-END_TEST
 
 /* Checks that it takes so many FLOPs at the rate that matrix units sustain, and a little more for what memory
  * bounds. */
@@ -216,7 +205,7 @@ static void expect_flops(double time_s, double flops, const struct tsim_scenario
  * 2 of attention; a step is three times that. DPO scores with a reference. GRPO with policy and reference. PPO scores
  * with four models and trains two; their engines read each prompt once. One node's links carry the weights to engines
  * of whole models. */
-START_TEST(parts_are_closed_forms) {
+TSIM_TEST(parts_are_closed_forms) {
     const double n = 1235814400, forward = 2 * n + 2 * 16.0 * 2048 * 1024;
     static const struct {
         const char *kind;
@@ -236,12 +225,11 @@ START_TEST(parts_are_closed_forms) {
     const struct tsim_scenario *node = load("llama3.2-1b", NODE, "kind: grpo, global_batch_size: 64", "");
     SAME(round_of(node).transfer_s, 2 * n / tsim_cluster_build(&arena, node)->scale_up_bytes_per_s);
 }
-END_TEST
 
 /* Adam's 14 bytes a parameter leave for the host and return, 8 ranks with a part each of the 12 that ZeRO-1 divides; a
  * pinned copy of the weights makes room for the reference, which comes in its place and goes again. A software that
  * gathers the whole model takes its bytes by its rate. The link of the node decides where the software has no rates. */
-START_TEST(models_wait_in_the_host) {
+TSIM_TEST(models_wait_in_the_host) {
     const char *training = "kind: grpo, global_batch_size: 64";
     const struct tsim_scenario *sc = load("llama3.2-1b", NODE, training, "");
     const double n = 1235814400, link = sc->cluster.node->host_link_bytes_per_s;
@@ -260,11 +248,10 @@ START_TEST(models_wait_in_the_host) {
     sc = load("llama3.2-1b", NODE, "kind: grpo, global_batch_size: 64, scoring: [policy]", "");
     ck_assert_double_eq_tol(round_of(sc).copies_s, 2 * (2 + 12.0 / 8) * n / link, 1e-3 * own.copies_s);
 }
-END_TEST
 
 /* A frozen model reduces nothing but its adapters' gradients: between two nodes, without overlap, a larger rank takes
  * longer by its bytes, once there and once back. All of the model takes more than fifty times that. */
-START_TEST(frozen_parts_are_not_reduced) {
+TSIM_TEST(frozen_parts_are_not_reduced) {
     double exposed_s[3], trained[3];
     static const char *const ADAPTERS[] = {"adapter: {kind: lora, rank: 8}, ", "adapter: {kind: lora, rank: 16}, ", ""};
     struct tsim_result r = {0};
@@ -282,10 +269,9 @@ START_TEST(frozen_parts_are_not_reduced) {
     SAME(exposed_s[1] - exposed_s[0], 4 * (trained[1] - trained[0]) / nic_rate);
     ck_assert_double_gt(exposed_s[2], 50 * (exposed_s[1] - exposed_s[0]));
 }
-END_TEST
 
 /* PPO trains its critic by as many steps; the run is made of rounds. */
-START_TEST(the_run_counts_rounds) {
+TSIM_TEST(the_run_counts_rounds) {
     const char *rest = "generation: {prompt: 24, rollouts: 64}";
     struct tsim_result r = train(load("gpt2-medium", GPU, "kind: ppo, global_batch_size: 16, steps: 4000", rest));
     const struct tsim_post_training *p = &r.post_training;
@@ -295,10 +281,9 @@ START_TEST(the_run_counts_rounds) {
     ck_assert_double_eq_tol(r.campaign.energy_kwh * 3.6e6 / 1.1, 1000 * p->energy_j, 1e-4 * 1000 * p->energy_j);
     SAME(p->samples_per_s, 64 / p->time_s);
 }
-END_TEST
 
 /* The longest of many responses decides: at the same mean, a spread makes a round longer, and engines idle. */
-START_TEST(the_tail_decides) {
+TSIM_TEST(the_tail_decides) {
     const char *rest = "generation: {prompt: 24, rollouts: 64}";
     const char *text = "kind: grpo, global_batch_size: 64, lengths: {mean: 400, cv: %s, batching: padded-whole}";
     struct tsim_post_training even = round_of(load("gpt2-medium", NODE, tsim_arena_printf(&arena, text, "0"), rest));
@@ -309,17 +294,15 @@ START_TEST(the_tail_decides) {
     ck_assert_double_gt(spread.generation.time_s, 1.4 * even.generation.time_s);
     ck_assert_double_lt(spread.generation.tokens_per_s_per_gpu, 0.8 * even.generation.tokens_per_s_per_gpu);
 }
-END_TEST
 
 /* The optimizer's state is sharded over eight replicas; two engines of four ranks generate. */
-START_TEST(engines_are_divided_on_their_own) {
+TSIM_TEST(engines_are_divided_on_their_own) {
     const char *rest = "parallelism: {zero: 1, zero_group: 8}\ngeneration: {tensor: 4, prompt: 24, rollouts: 64}";
     struct tsim_post_training p = round_of(load("gpt2-medium", NODE, "kind: grpo, global_batch_size: 64", rest));
     ck_assert_double_gt(p.generation.time_s, 0);
 }
-END_TEST
 
-START_TEST(mistakes_are_named) {
+TSIM_TEST(mistakes_are_named) {
     static const struct {
         const char *model, *training, *rest, *message;
     } MISTAKES[] = {
@@ -353,10 +336,9 @@ START_TEST(mistakes_are_named) {
         ck_assert_msg(is_named, "%s", MISTAKES[i].message);
     }
 }
-END_TEST
 
 /* Engines are divided as they say, however the plan that trains is. */
-START_TEST(engines_have_a_plan_of_their_own) {
+TSIM_TEST(engines_have_a_plan_of_their_own) {
     static const char *const PLANS[] = {"pipeline: 4", "zero: 3", "tensor: 2, context: 2", "pipeline: 2, tensor: 4"};
     double time_s = 0;
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++) {
@@ -368,12 +350,11 @@ START_TEST(engines_have_a_plan_of_their_own) {
         time_s = p.generation.time_s;
     }
 }
-END_TEST
 
 /* Mixtral's 93 GB are not in one H100, but with an eighth of the experts are. 32 layers of 8 experts have 45.1 of 46.7
  * G parameters; all of them are sent once to the eight that share them. Prompts that one engine had two at a time are
  * sixteen of eight engines; their tokens go through two exchanges in each layer. */
-START_TEST(engines_share_experts) {
+TSIM_TEST(engines_share_experts) {
     struct tsim_generation_phase by[2];
     double experts = 32 * 8 * 3.0 * 4096 * 14336, others = 46702792704.0 - experts;
     for (int i = 0; i < 2; i++) {
@@ -396,10 +377,9 @@ START_TEST(engines_share_experts) {
     ck_assert_double_gt(passes, by[0].weights_bytes / 4 / a->memory_bytes_per_s);
     ck_assert_double_lt(passes, 4 * by[0].weights_bytes / a->memory_bytes_per_s);
 }
-END_TEST
 
 /* 140 GB of weights are not in one H100. */
-START_TEST(an_engine_must_hold_the_model) {
+TSIM_TEST(an_engine_must_hold_the_model) {
     const struct tsim_scenario *sc = load("llama3-70b", NODE, "kind: grpo, global_batch_size: 8, recompute: full",
                                           "parallelism: {tensor: 8}\ngeneration: {tensor: 1}");
     const struct tsim_run_options options = {.is_brief = true, .ignore_memory = true};
@@ -407,11 +387,10 @@ START_TEST(an_engine_must_hold_the_model) {
     ck_assert_int_eq(tsim_train_run(&arena, sc, &options, &result, &diags), TSIM_ERR_INFEASIBLE);
     ck_assert_ptr_nonnull(strstr(diags.items[diags.n_items - 1].message, "weights and the cache of one sequence"));
 }
-END_TEST
 
 /* The teacher's passes are those of its evaluation on the batch; its weights stay, 2 bytes each, with logits of a
  * micro-batch. */
-START_TEST(teachers_pass_before_each_step) {
+TSIM_TEST(teachers_pass_before_each_step) {
     static const char BATCH[] = "global_batch_size: 64, evaluation: {interval: 10, samples: 64}, steps: 10";
     const struct tsim_scenario *alone = load("gpt2-small", NODE, BATCH, ""),
                                *teacher = load("gpt2-medium", NODE, BATCH, ""),
@@ -429,11 +408,10 @@ START_TEST(teachers_pass_before_each_step) {
     ck_assert_ptr_null(try_text("schema: tsim/v1\nname: p\nmodel: gpt2-small\ncluster: {node: dgx-h100}\n"
                                 "training: {kind: distill, teacher: resnet50, sequence_length: 1024}\n"));
 }
-END_TEST
 
 /* Whatever the plan: no round takes less time or energy than its bound, with engines that were simulated before and
  * without. */
-START_TEST(no_round_beats_its_bound) {
+TSIM_TEST(no_round_beats_its_bound) {
     static const char *const KINDS[] = {"kind: dpo", "kind: ppo", "kind: grpo", "kind: distill, teacher: gpt2-medium"};
     static const char *const PLANS[] = {
         "zero: 1", "zero: 3", "tensor: 2", "pipeline: 4", "pipeline: 2, tensor: 2", "pipeline: 4, schedule: zb-h1"};
@@ -462,11 +440,10 @@ START_TEST(no_round_beats_its_bound) {
         SAME(again.post_training.time_s, run.post_training.time_s);
     }
 }
-END_TEST
 
 /* An engine lacks memory, which is known without simulating it: of 140 GB of weights 60 % of the memory hold a
  * third. */
-START_TEST(engines_are_checked_alone) {
+TSIM_TEST(engines_are_checked_alone) {
     double excess_bytes = 0;
     const struct tsim_scenario *sc = load("llama3-70b", NODE, "kind: grpo, global_batch_size: 8, recompute: full",
                                           "parallelism: {tensor: 8}\ngeneration: {tensor: 1}");
@@ -477,7 +454,6 @@ START_TEST(engines_are_checked_alone) {
     ck_assert_int_eq(tsim_generation_check(&arena, sc, &excess_bytes, &diags), TSIM_OK);
     ck_assert_double_eq(excess_bytes, 0);
 }
-END_TEST
 
 static double period_of(double first_s, double second_s, double training_s, double transfer_s, int64_t ahead) {
     double generation_s[TSIM_ROUNDS];
@@ -488,7 +464,7 @@ static double period_of(double first_s, double second_s, double training_s, doub
 
 /* A round of rounds that are alike takes the longer of its halves, and the transfer, which both wait for. If lengths
  * alternate, each takes the longer of its own two, one round ahead; more rounds ahead it is the longer of the means. */
-START_TEST(the_longer_half_decides) {
+TSIM_TEST(the_longer_half_decides) {
     for (int64_t ahead = 1; ahead <= 4; ahead++) {
         SAME(period_of(5, 5, 3, 0.5, ahead), 5.5);
         SAME(period_of(3, 3, 5, 0.5, ahead), 5.5);
@@ -498,11 +474,10 @@ START_TEST(the_longer_half_decides) {
     SAME(period_of(5, 1, 2, 0, 1), 3.5);
     SAME(period_of(5, 1, 2, 0, 8), 3);
 }
-END_TEST
 
 /* Two of six nodes generate: as two nodes would that do all in turn, while the step is one of four nodes. All six are
  * paid for, and switched on. */
-START_TEST(engines_on_nodes_of_their_own) {
+TSIM_TEST(engines_on_nodes_of_their_own) {
     static const char *const TRAINING = "kind: grpo, global_batch_size: 64, lengths: {mean: 400, cv: 0.5}, steps: 100";
     const char *cost = "energy: {pue: 1}\ncost: {rent: 3 USD/h}";
     const char *text = "generation: {prompt: 24, rollouts: 128, memory: 50 %%%s}\n%s";
@@ -535,40 +510,5 @@ START_TEST(engines_on_nodes_of_their_own) {
     ck_assert_double_ge(by[1].time_s, fmax(by[1].generation.time_s, half_s) + by[1].transfer_s - 1e-9);
     ck_assert_double_lt(by[1].time_s, by[0].time_s);
 }
-END_TEST
 
-static Suite *post_training_suite(void) {
-    Suite *suite = suite_create("post-training");
-    TCase *tcase = tcase_create("post-training");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, caches_are_as_published);
-    tcase_add_test(tcase, states_do_not_grow);
-    tcase_add_test(tcase, recurrent_layers_read_and_write_their_states);
-    tcase_add_test(tcase, engines_quantize);
-    tcase_add_test(tcase, windows_bound_the_cache);
-    tcase_add_test(tcase, tensor_ranks_share_the_cache);
-    tcase_add_test(tcase, one_sequence_reads_the_weights);
-    tcase_add_test(tcase, slots_are_filled_again);
-    tcase_add_test(tcase, hosts_work_between_passes);
-    tcase_add_test(tcase, few_tokens_read_few_experts);
-    tcase_add_test(tcase, models_score_in_forward_passes);
-    tcase_add_test(tcase, parts_are_closed_forms);
-    tcase_add_test(tcase, frozen_parts_are_not_reduced);
-    tcase_add_test(tcase, models_wait_in_the_host);
-    tcase_add_test(tcase, no_round_beats_its_bound);
-    tcase_add_test(tcase, engines_are_checked_alone);
-    tcase_add_test(tcase, the_longer_half_decides);
-    tcase_add_test(tcase, engines_on_nodes_of_their_own);
-    tcase_add_test(tcase, the_run_counts_rounds);
-    tcase_add_test(tcase, the_tail_decides);
-    tcase_add_test(tcase, engines_are_divided_on_their_own);
-    tcase_add_test(tcase, mistakes_are_named);
-    tcase_add_test(tcase, engines_have_a_plan_of_their_own);
-    tcase_add_test(tcase, an_engine_must_hold_the_model);
-    tcase_add_test(tcase, engines_share_experts);
-    tcase_add_test(tcase, teachers_pass_before_each_step);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(post_training_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

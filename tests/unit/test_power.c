@@ -28,33 +28,30 @@ static double node_w(const struct tsim_cluster *cluster, const struct tsim_power
 
 /* It draws 100 + 400 (0.75 * 0.4 + 0.35 * 0.2 + 0.05 * 0.6) = 100 + 400 * 0.4 = 260 W; with everything at full use it
  * would be 1.15, so 500. */
-START_TEST(accelerator_power) {
+TSIM_TEST(accelerator_power) {
     assert_near(tsim_power_accelerator_w(&example.accelerator, 0, 0, 0), 100);
     assert_near(tsim_power_accelerator_w(&example.accelerator, 0.4, 0.2, 0.6), 260);
     assert_near(tsim_power_accelerator_w(&example.accelerator, 1, 1, 1), 500);
 }
-END_TEST
 
 /* The same use over 10 s is 2600 J. Overhead is (400 + 800 * 0.4) / 8 = 90 W, and one of eight ports of 30 W: 1200
  * J. */
-START_TEST(step_energy) {
+TSIM_TEST(step_energy) {
     struct tsim_power_use use = {.time_s = 10, .compute_busy_s = 4, .memory_busy_s = 2, .link_busy_s = 6};
     example.fabric.power_w_per_port = 30;
     const struct tsim_cluster *cluster = build();
     assert_near(tsim_power_accelerator_j(cluster, &use), 2600);
     assert_near(tsim_power_overhead_j(cluster, &use), 1200);
 }
-END_TEST
 
-START_TEST(no_time_no_energy) {
+TSIM_TEST(no_time_no_energy) {
     const struct tsim_power_use none = {0};
     ck_assert_double_eq(tsim_power_accelerator_j(build(), &none), 0);
     ck_assert_double_eq(tsim_power_overhead_j(build(), &none), 0);
 }
-END_TEST
 
 /* Two of eight are in use and six idle at 100 W, so (400 + 600) / 2 = 500 W beside each; one node has no fabric. */
-START_TEST(unused_accelerators_are_paid_for) {
+TSIM_TEST(unused_accelerators_are_paid_for) {
     struct tsim_power_use use = {.time_s = 1};
     example.scenario.cluster.accelerators_per_node = 2;
     example.scenario.cluster.fabric = NULL;
@@ -62,20 +59,18 @@ START_TEST(unused_accelerators_are_paid_for) {
     assert_near(tsim_power_overhead_j(cluster, &use), 500);
     assert_near(node_w(cluster, &use), 1200);
 }
-END_TEST
 
 /* 8 * 500 + 1200 = 5200 W, but the node is held to 5000. */
-START_TEST(node_limit) {
+TSIM_TEST(node_limit) {
     struct tsim_power_use use = {.time_s = 1, .compute_busy_s = 1, .memory_busy_s = 1};
     example.node.power_limit_w = 5000;
     assert_near(node_w(build(), &use), 5000);
 }
-END_TEST
 
 /* DGX H100: 8 x 700 W and 2.8 kW beside them. Products and memory busy 0.9 of the time, links 0.5, reach
  * 0.675 + 0.315 + 0.025 > 1: the 8.4 kW that is the most observed, under the nameplate's 10.2. With memory busy 0.3 of
  * the time, 0.675 + 0.105 = 0.78. */
-START_TEST(dgx_h100) {
+TSIM_TEST(dgx_h100) {
     example.accelerator.power_idle_w = 70;
     example.accelerator.power_limit_w = 700;
     example.node.power_overhead_idle_w = 1500;
@@ -87,20 +82,5 @@ START_TEST(dgx_h100) {
     assert_near(node_w(cluster, &hard), 8400);
     assert_near(node_w(cluster, &usual), 8 * (70 + 630 * 0.78) + 1500 + 1300 * 0.78);
 }
-END_TEST
 
-static Suite *power_suite(void) {
-    Suite *suite = suite_create("power");
-    TCase *tests = tcase_create("power");
-    tcase_add_checked_fixture(tests, set_up_example, tear_down);
-    tcase_add_test(tests, accelerator_power);
-    tcase_add_test(tests, step_energy);
-    tcase_add_test(tests, no_time_no_energy);
-    tcase_add_test(tests, unused_accelerators_are_paid_for);
-    tcase_add_test(tests, node_limit);
-    tcase_add_test(tests, dgx_h100);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(power_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_example, tear_down)

@@ -12,7 +12,7 @@ static double node_w(const char *id, const struct tsim_override *overrides, size
 
 /* 8-GPU nodes of H100 in training drew 0.76 of their nameplate of 10.2 kW on average and 8.4 kW at most (IEEE Access
  * 13, 2025, 61740): 7.752 kW. Pre-training of several sizes and frameworks stands for their mix. */
-START_TEST(h100_nodes) {
+TSIM_TEST(h100_nodes) {
     static const char *const RUNS[] = {"llama70b", "dgxc-gpt3-175b-h100-128", "dgxc-llama31-70b-h100-64",
                                        "mpt-70b-h100-512", "mpt-13b-h100-32"};
     enum { N_RUNS = sizeof RUNS / sizeof RUNS[0] };
@@ -24,10 +24,9 @@ START_TEST(h100_nodes) {
     }
     ck_assert_double_eq_tol(sum_w / N_RUNS / 7752, 1, 0.03);
 }
-END_TEST
 
 /* Chips in use drew 220 W (v3) and 170 W (v4) on average (docs.cloud.google.com/tpu/docs). The model fits on one. */
-START_TEST(tpu_chips) {
+TSIM_TEST(tpu_chips) {
     static const struct {
         const char *cluster;
         double mean_w;
@@ -44,11 +43,10 @@ START_TEST(tpu_chips) {
         ck_assert_double_eq_tol(w / CHIPS[i].mean_w, 1, 0.15);
     }
 }
-END_TEST
 
 /* The least and the most that chips in use drew: 123 and 262 W (v3), 90 and 192 W (v4), the same pages. Waiting takes
  * the one, products with all of their traffic the other. */
-START_TEST(tpu_chips_between_least_and_most) {
+TSIM_TEST(tpu_chips_between_least_and_most) {
     static const struct {
         const char *id;
         double least_w, most_w;
@@ -60,13 +58,12 @@ START_TEST(tpu_chips_between_least_and_most) {
         ck_assert_double_eq_tol(tsim_power_accelerator_w(a, 1, 0.7, 0.1) / CHIPS[i].most_w, 1, 0.15);
     }
 }
-END_TEST
 
 /* BLOOM: 256,646 kWh of everything around the accelerators, over 1,082,990 accelerator hours, at the machine's PUE
  * of 1.2 (Luccioni et al. 2023, JMLR 24, 253, table 3): 237 W beside each. Its 433,196 kWh of the accelerators are
  * hours times their limit of 400 W, not measured, so what is simulated must stay below. How loaded the accelerators are
  * follows from the node's power, which is linear in it. */
-START_TEST(bloom_around_and_in_the_accelerators) {
+TSIM_TEST(bloom_around_and_in_the_accelerators) {
     const double published_w = 256646e3 / 1082990, pue = 1.2;
     const struct tsim_node *node;
     double ports_w = 4 * 15.0, total_w = node_w("bloom-176b-a100-384-001", NULL, 0);
@@ -81,18 +78,5 @@ START_TEST(bloom_around_and_in_the_accelerators) {
     ck_assert_double_le(accelerator_w, 400);
     ck_assert_double_eq_tol(pue * around_w / published_w, 1, 0.15);
 }
-END_TEST
 
-static Suite *power_measured_suite(void) {
-    Suite *suite = suite_create("power_measured");
-    TCase *tests = tcase_create("power_measured");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, h100_nodes);
-    tcase_add_test(tests, tpu_chips);
-    tcase_add_test(tests, tpu_chips_between_least_and_most);
-    tcase_add_test(tests, bloom_around_and_in_the_accelerators);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(power_measured_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -29,7 +29,7 @@ static double layer_s(const struct tsim_accelerator *a, enum tsim_precision prec
 }
 
 /* Operands quantized before: what matrix_sustained of b300.yaml is derived from. */
-START_TEST(products_of_a_layer) {
+TSIM_TEST(products_of_a_layer) {
     static const struct {
         enum tsim_precision precision;
         double measured_s;
@@ -40,31 +40,28 @@ START_TEST(products_of_a_layer) {
         ck_assert_msg(ratio > 0.97 && ratio < 1.03, "%s: %.3f", tsim_precision_name(ROWS[i].precision), ratio);
     }
 }
-END_TEST
 
 /* H200 NVL is H100's chip at 600 W: if power limits the clock, the clock goes with the cube root of power. */
-START_TEST(products_of_a_layer_at_less_power) {
+TSIM_TEST(products_of_a_layer_at_less_power) {
     const struct tsim_accelerator *a = load("h100-sxm");
     double slower = cbrt(a->power_limit_w / 600);
     ck_assert_double_eq_tol(layer_s(a, TSIM_BF16) * slower / 31.968e-3, 1, 0.03);
     ck_assert_double_eq_tol(layer_s(a, TSIM_FP8) * slower / 16.785e-3, 1, 0.03);
 }
-END_TEST
 
 /* TPU v6e: 8,192 x 8,192 x 8,192 in 1,510.9 us by the device's trace, what matrix_sustained of tpu-v6e.yaml is derived
  * from; a head of 128 fills half of its matrix unit, so attention's rate is half of v5e's part of the peak. */
-START_TEST(product_of_tpu_v6e) {
+TSIM_TEST(product_of_tpu_v6e) {
     const struct tsim_accelerator *a = load("tpu-v6e"), *before = load("tpu-v5e");
     ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_BF16, 1, 8192, 8192, 8192) / 1510.94e-6, 1, 0.01);
     for (int kernel = 0; kernel <= TSIM_FLASH3; kernel++)
         ck_assert_double_eq(a->attention_frac[kernel], before->attention_frac[kernel] / 2);
 }
-END_TEST
 
 /* 384 products of 1024 x 1024 by 1024 x 140 in bf16 by PyTorch, whose 140 columns are no whole number of 16 bytes:
  * 9.232 ms with CUDA 11.6, 1.318 ms with 11.7, and 512 with 128 columns 1.036 ms with either (pytorch/pytorch#83272;
  * the last is bound by memory, which tells the part of 40 GB). */
-START_TEST(products_off_the_alignment) {
+TSIM_TEST(products_off_the_alignment) {
     static const struct {
         enum tsim_unaligned_products unaligned;
         double batch, columns, measured_s, tolerance;
@@ -88,13 +85,12 @@ START_TEST(products_off_the_alignment) {
         ck_assert_msg(fabs(ratio - 1) < ROWS[i].tolerance, "row %zu: %.3f", i, ratio);
     }
 }
-END_TEST
 
 /* A window of 128 of cuDNN 9.26: 2 sequences, 128 heads of 64, forward and backward in bf16
  * (NVIDIA/cudnn-frontend@b514eea and @d86c512, benchmark/attention_training/results/gpt_oss). The rate is the
  * long-sequence one of unmasked attention; what a window takes of it, 1 + (tile + ramp) / keys, comes from no
  * measurement of windows. */
-START_TEST(windows_of_attention) {
+TSIM_TEST(windows_of_attention) {
     static const struct {
         const char *accelerator;
         double tokens, measured_s;
@@ -125,11 +121,10 @@ START_TEST(windows_of_attention) {
         ck_assert_msg(ratio > 0.83 && ratio < 1.02, "%s, %g tokens: %.3f", ROWS[i].accelerator, tokens, ratio);
     }
 }
-END_TEST
 
 /* PyTorch's kernels reach these: V100 compares a row with many at 186 G elements/s, A100 and H100 PCIe convert 185 and
  * 236 G/s. */
-START_TEST(instructions_of_an_element) {
+TSIM_TEST(instructions_of_an_element) {
     static const struct {
         const char *accelerator;
         double instructions, elements_per_s;
@@ -142,11 +137,10 @@ START_TEST(instructions_of_an_element) {
         ck_assert_double_eq_tol(1e12 / cost.time_s / ROWS[i].elements_per_s, 1, 0.12);
     }
 }
-END_TEST
 
 /* Operators are those on B300, with operands of 16 bits, less the products: each quantizes both of its operands. The
  * traffic is counted; launches, which are not, are the rest. */
-START_TEST(quantizing_the_operands) {
+TSIM_TEST(quantizing_the_operands) {
     static const struct {
         enum tsim_precision precision;
         double measured_s;
@@ -171,21 +165,5 @@ START_TEST(quantizing_the_operands) {
         ck_assert_msg(ratio > 0.8 && ratio < 1.15, "%s: %.3f", tsim_precision_name(precision), ratio);
     }
 }
-END_TEST
 
-static Suite *products_measured_suite(void) {
-    Suite *suite = suite_create("products_measured");
-    TCase *tests = tcase_create("products_measured");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, products_of_a_layer);
-    tcase_add_test(tests, products_of_a_layer_at_less_power);
-    tcase_add_test(tests, product_of_tpu_v6e);
-    tcase_add_test(tests, products_off_the_alignment);
-    tcase_add_test(tests, windows_of_attention);
-    tcase_add_test(tests, instructions_of_an_element);
-    tcase_add_test(tests, quantizing_the_operands);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(products_measured_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -52,11 +52,10 @@ static const struct {
     {"void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, 512, true, 1, true>(...)", TSIM_KERNEL_ELEMENT},
 };
 
-START_TEST(classes_of_kernels) {
+TSIM_TEST_ROWS(classes_of_kernels, NAMES) {
     ck_assert_msg(tsim_kernel_class_of(NAMES[_i].name) == NAMES[_i].class, "%s is %s", NAMES[_i].name,
                   tsim_kernel_class_name(tsim_kernel_class_of(NAMES[_i].name)));
 }
-END_TEST
 
 /* Two steps of 100 us. In each: a product of 40 us from 0, a reduction from 30 to 70, a norm from 60 to 65, and nothing
  * from 70 on. The first one has a second product from 80 to 90. One kernel of another device, one before the steps. */
@@ -91,17 +90,16 @@ static void check_figures(const struct tsim_profile *p) {
     ck_assert_str_eq(p->kernels[0].name, "gemm");
 }
 
-START_TEST(a_trace_of_kineto) {
+TSIM_TEST(a_trace_of_kineto) {
     struct tsim_profile p;
     ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", TRACE, strlen(TRACE), &p, &diags), TSIM_OK);
     check_figures(&p);
     ck_assert_uint_eq(p.n_other_device, 1);
 }
-END_TEST
 
 /* PyTorch marks a step on every stream that it has kernels on: here two steps on two streams, 0 to 90 and 20 to 100 us
  * of each. */
-START_TEST(a_step_is_marked_on_every_stream) {
+TSIM_TEST(a_step_is_marked_on_every_stream) {
     const char *text = "[";
     struct tsim_profile p;
     for (int i = 0; i < 2; i++)
@@ -118,10 +116,9 @@ START_TEST(a_step_is_marked_on_every_stream) {
     ck_assert_double_eq_tol(p.step_s, 100e-6, 1e-12);
     ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_PRODUCT], 60e-6, 1e-12);
 }
-END_TEST
 
 /* The same, as nsys exports it: steps are those of the host, so a kernel that was launched before them is not theirs. */
-START_TEST(a_database_of_nsys) {
+TSIM_TEST(a_database_of_nsys) {
     static const char SQL[] =
         "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
         "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_AllReduce'), (3, 'rms_norm'), (4, 'iteration 2');"
@@ -157,11 +154,10 @@ START_TEST(a_database_of_nsys) {
     ck_assert_int_eq(status, TSIM_OK);
     check_figures(&p);
 }
-END_TEST
 
 /* A trace as PyTorch 2 writes it: properties of devices, a base time, nanoseconds behind the point, arguments of a
  * launch, flows from the host to the device, instants. Two steps of 1,000 us, each with a product of 600.5 us. */
-START_TEST(a_trace_of_pytorch_2) {
+TSIM_TEST(a_trace_of_pytorch_2) {
     static const char TEXT[] =
         "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n    {\n      \"id\": 0, \"name\": \"NVIDIA H100 80GB "
         "HBM3\", "
@@ -206,11 +202,10 @@ START_TEST(a_trace_of_pytorch_2) {
     ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_PRODUCT], 600.5e-6, 1e-10);
     ck_assert_double_eq_tol(p.busy_s, 600.5e-6, 1e-10);
 }
-END_TEST
 
 /* PyTorch 1.8 to 1.12 wrote it so: other categories, microseconds since 1970. A thousand kernels of 2 us with 2 us
  * between: busy is 2,000 us to a nanosecond. */
-START_TEST(a_trace_of_pytorch_1) {
+TSIM_TEST(a_trace_of_pytorch_1) {
     const char *text =
         "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"Operator\", \"name\": \"ProfilerStep#1\", \"ts\": "
         "1712667379482786, \"dur\": 5000}";
@@ -229,12 +224,11 @@ START_TEST(a_trace_of_pytorch_1) {
     ck_assert_double_eq_tol(p.class_count[TSIM_KERNEL_COPY], 100, 1e-9);
     ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_ELEMENT], 1800e-6, 1e-9);
 }
-END_TEST
 
 /* PyTorch 2.4 writes it so: nanoseconds behind the point, with marks of the host alone. Two steps of 100 us on the host,
  * which runs ahead: each launches a product of 130.5 us, and when it marks the first the device is still at work on what
  * was launched before. A step has its own product and takes as long; 160 us of one stream in 100 us cannot be. */
-START_TEST(a_host_that_runs_ahead) {
+TSIM_TEST(a_host_that_runs_ahead) {
     static const char TEXT[] =
         "{\"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": 1712080000000000000, \"traceEvents\": ["
         "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#1\", \"ts\": 1000.000, \"dur\": "
@@ -261,10 +255,9 @@ START_TEST(a_host_that_runs_ahead) {
     ck_assert_double_eq_tol(p.busy_s, 130.5e-6, 1e-12);
     ck_assert_uint_eq(diags.n_warnings, 0);
 }
-END_TEST
 
 /* Two kernels of 100 us at the same time on one stream, in what is taken as a step of 110 us; on two it is well. */
-START_TEST(more_kernels_than_a_step_holds) {
+TSIM_TEST(more_kernels_than_a_step_holds) {
     for (int stream = 7; stream <= 8; stream++) {
         const char *text = tsim_arena_printf(&arena,
                                              "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a\", \"ts\": 0, "
@@ -281,10 +274,9 @@ START_TEST(more_kernels_than_a_step_holds) {
                              "the kernels of stream 7 take 0.200 ms of a step of 0.110 ms, which is impossible");
     }
 }
-END_TEST
 
 /* Without marked steps the whole is one. */
-START_TEST(without_steps) {
+TSIM_TEST(without_steps) {
     static const char TEXT[] =
         "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"ts\": 5, \"dur\": 10},"
         "{\"ph\": \"X\", \"cat\": \"gpu_memset\", \"name\": \"Memset\", \"ts\": 20, \"dur\": 5}]";
@@ -295,16 +287,14 @@ START_TEST(without_steps) {
     ck_assert_double_eq_tol(p.busy_s, 15e-6, 1e-12);
     ck_assert_double_eq_tol(p.class_s[TSIM_KERNEL_COPY], 5e-6, 1e-12);
 }
-END_TEST
 
-START_TEST(mistakes_have_a_place) {
+TSIM_TEST(mistakes_have_a_place) {
     static const char TEXT[] = "{\"traceEvents\": [\n{\"ph\": \"X\" \"cat\": 1}]}";
     struct tsim_profile p;
     ck_assert_int_eq(tsim_profile_read_kineto(&arena, "t.json", TEXT, strlen(TEXT), &p, &diags), TSIM_ERR_SYNTAX);
     ck_assert_int_eq(diags.items[0].at.line, 2);
     ck_assert_int_eq(diags.items[0].at.column, 12);
 }
-END_TEST
 
 /* A trace gives a profile or one error. */
 static void read_damaged(const void *context, const char *text, size_t size) {
@@ -313,11 +303,10 @@ static void read_damaged(const void *context, const char *text, size_t size) {
     TSIM_ALWAYS((status == TSIM_OK) == (diags.n_errors == 0) && diags.n_errors <= 1, "%.*s", (int)size, text);
 }
 
-START_TEST(damaged_traces) {
+TSIM_TEST(damaged_traces) {
     const struct damage damage = {.junk = "\"{}[]:,9-\xff\\", .changes = 1, .apart = 1, .seed = 7};
     damage_everywhere(&damage, TRACE, sizeof TRACE - 1, read_damaged, "t");
 }
-END_TEST
 
 /* Kernels of two steps without marks, in microseconds: the updates of Adam end at 10, 110 and 210. So a step takes 100 us; it has a product of 40, a reduction from 50 to 90 beside it, and an update of 10. */
 static const struct {
@@ -357,7 +346,7 @@ static const struct {
     {"CorrId,Name,Start (ns),Duration (ns),Device,Strm\n", "1,\"%s\",%lld,%lld,NVIDIA H100 80GB HBM3 (%d),%d\n", true},
 };
 
-START_TEST(tables_of_kernels) {
+TSIM_TEST_ROWS(tables_of_kernels, TABLES) {
     const char *text = TABLES[_i].head;
     struct tsim_profile p;
     for (int i = 0; i < N_KERNELS; i++) {
@@ -374,7 +363,6 @@ START_TEST(tables_of_kernels) {
     ck_assert_int_eq(tsim_profile_read_text(&arena, "t.csv", text, strlen(text), &p, &diags), TSIM_ERR_SYNTAX);
     ck_assert_int_eq(diags.items[diags.n_items - 1].at.line, 2);
 }
-END_TEST
 
 /* Databases of ROCm: tables as their schemas have them, a row a kernel. */
 static const struct {
@@ -406,7 +394,7 @@ static const struct {
      "%d);"},
 };
 
-START_TEST(databases_of_rocm) {
+TSIM_TEST_ROWS(databases_of_rocm, DATABASES) {
     const char *sql = DATABASES[_i].tables;
     char file[64];
     sqlite3 *db;
@@ -426,10 +414,9 @@ START_TEST(databases_of_rocm) {
     ck_assert_int_eq(status, TSIM_OK);
     check_updates(&p);
 }
-END_TEST
 
 /* rocprofv3 has the names of kernels in a table. */
-START_TEST(json_of_rocprofv3) {
+TSIM_TEST(json_of_rocprofv3) {
     const char *kernels = "", *names = "";
     struct tsim_profile p;
     for (int i = 0; i < N_KERNELS; i++) {
@@ -456,10 +443,9 @@ START_TEST(json_of_rocprofv3) {
         "{\"dispatch_info\": {\"dispatch_info\": {\"dispatch_info\": {\"agent_id\": 1}}}}}]}}]}";
     tsim_profile_read_text(&arena, "t.json", DEEP, strlen(DEEP), &p, &diags);
 }
-END_TEST
 
 /* The first rocprof traces calls beside what they run, without categories. */
-START_TEST(json_of_rocprof) {
+TSIM_TEST(json_of_rocprof) {
     const char *text =
         "{\"traceEvents\": [{\"args\": {\"name\": \"0 GPU0\"}, \"ph\": \"M\", \"pid\": 6, \"name\": \"process_name\"}, "
         "{\"ph\": \"X\", \"name\": \"hipLaunchKernel\", \"ts\": \"1\", \"dur\": \"900\", \"args\": {\"pid\": \"1\"}}";
@@ -475,29 +461,5 @@ START_TEST(json_of_rocprof) {
     ck_assert_int_eq(tsim_profile_read_text(&arena, "t.json", text, strlen(text), &p, &diags), TSIM_OK);
     check_updates(&p);
 }
-END_TEST
 
-static Suite *profile_suite(void) {
-    Suite *suite = suite_create("profile");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_loop_test(tests, classes_of_kernels, 0, (int)(sizeof NAMES / sizeof NAMES[0]));
-    tcase_add_test(tests, a_trace_of_kineto);
-    tcase_add_test(tests, a_step_is_marked_on_every_stream);
-    tcase_add_test(tests, a_trace_of_pytorch_2);
-    tcase_add_test(tests, a_trace_of_pytorch_1);
-    tcase_add_test(tests, a_host_that_runs_ahead);
-    tcase_add_test(tests, more_kernels_than_a_step_holds);
-    tcase_add_test(tests, a_database_of_nsys);
-    tcase_add_loop_test(tests, tables_of_kernels, 0, (int)(sizeof TABLES / sizeof TABLES[0]));
-    tcase_add_loop_test(tests, databases_of_rocm, 0, (int)(sizeof DATABASES / sizeof DATABASES[0]));
-    tcase_add_test(tests, json_of_rocprofv3);
-    tcase_add_test(tests, json_of_rocprof);
-    tcase_add_test(tests, without_steps);
-    tcase_add_test(tests, mistakes_have_a_place);
-    tcase_add_test(tests, damaged_traces);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(profile_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

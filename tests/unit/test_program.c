@@ -61,7 +61,7 @@ static void check_step(const struct tsim_step_simulation *step, size_t number, d
 
 /* Every stage works m * (8/p) * 3 s; beside it, it waits (p-1) (8/p) 3 s, interleaved that / v (Narayanan et al. 2021,
  * sections 2.2.1 and 2.2.2); sequential pays every stage in turn. */
-START_TEST(bubble_closed_forms) {
+TSIM_TEST(bubble_closed_forms) {
     static const struct {
         int64_t p, v;
         enum tsim_schedule schedule;
@@ -84,12 +84,11 @@ START_TEST(bubble_closed_forms) {
         check_step(&simulation, i, busy_s, expected_s);
     }
 }
-END_TEST
 
 /* Two stages of 4 layers, 4 + 8 s a micro-batch; stage 1 runs at half speed: 8 + 16 s. In 1F1B it is never idle once
  * it has begun: the first activation comes after 4 s, then 8 micro-batches of 24 s, then the last gradient's 8 s on
  * stage 0: 204 s. With stage 0 slow as well, all is twice as slow as the even pipeline's (8 + 1) 12 s. */
-START_TEST(slow_stage_sets_the_pace) {
+TSIM_TEST(slow_stage_sets_the_pace) {
     struct tsim_degraded slow = {.link = TSIM_DEGRADED_ACCELERATOR, .node = 0, .index = 1, .rate_frac = 0.5};
     init(2, 1, TSIM_SCHEDULE_1F1B, 8);
     e.scenario.simulation.fold = false;
@@ -103,13 +102,12 @@ START_TEST(slow_stage_sets_the_pace) {
     slow.index = -1;
     ck_assert_double_eq_tol(simulate().time_s, 216, TOLERANCE_S);
 }
-END_TEST
 
 /* Split backward passes: a layer takes 2 s forward, 2 s for its input and 1 s for its weight gradient; stages of 8/p
  * layers. The step is work plus the published bubble (Qi et al. 2023, table 2; DeepSeek-V3, table 2, where a pair
  * takes F&B = 5 s: nothing of it overlaps here); zb-v with 2, 2, 2 has none. Messages take no time: synchronous or not
  * is the same. */
-START_TEST(split_backward_closed_forms) {
+TSIM_TEST(split_backward_closed_forms) {
     static const struct {
         int64_t p;
         enum tsim_schedule schedule;
@@ -138,13 +136,12 @@ START_TEST(split_backward_closed_forms) {
         check_step(&simulation, k, busy_s, expected_s);
     }
 }
-END_TEST
 
 /* Dualpipe holds each part twice: with one replica the two reduce together. 2 stages on 2 nodes of 1, ZeRO-0, no
  * overlap: each part's gradients of P parameters in fp32 are all-reduced over 2 ranks, 4 P bytes out of each NIC; the
  * stages hold both parts, so both wait for both: with a NIC of B bytes/s (4 P1 + 4 P2) / B. 4 micro-batches of 2 x 4
  * layers x 3 s on two ranks: 48 s of work, no bubble for p = 2. */
-START_TEST(dualpipe_reduces_over_both_stages) {
+TSIM_TEST(dualpipe_reduces_over_both_stages) {
     init(2, 1, TSIM_SCHEDULE_DUALPIPE, 4);
     e.scenario.cluster.nodes = 2;
     e.scenario.cluster.accelerators_per_node = 1;
@@ -159,13 +156,12 @@ START_TEST(dualpipe_reduces_over_both_stages) {
         ck_assert_double_eq_tol(simulation.stage_groups[g].terms.compute_s, 48, 1e-9);
     }
 }
-END_TEST
 
 /* Zero-bubble steps follow each other no closer than a stage's collectives take. 2 stages of 1 and 7 layers, 2 replicas
  * on 4 nodes of 1, ZeRO-1, passes that take almost nothing: of the second stage's P parameters 2 P are gathered and 4 P
  * scattered, half of each out of a NIC of B bytes/s: 3 P / B. The first gathers while the second waits for it; counted
  * from its first message alone the second stage would take less. */
-START_TEST(zero_bubble_pace_of_the_data_stream) {
+TSIM_TEST(zero_bubble_pace_of_the_data_stream) {
     init(2, 1, TSIM_SCHEDULE_ZB_H1, 8);
     e.scenario.cluster.nodes = 4;
     e.scenario.cluster.accelerators_per_node = 1;
@@ -188,11 +184,10 @@ START_TEST(zero_bubble_pace_of_the_data_stream) {
                             0.7); /* the rest are messages of 0.2 s */
     ck_assert_double_le(simulation.stage_groups[1].exposed_reduce_s, 20.001);
 }
-END_TEST
 
 /* Synchronous sends block the sender's compute stream. Two stages on two nodes, one micro-batch, messages of
  * 1024 x 1024 x 2 B = 2 MiB at 1 MiB/s = 2 s: forward 4 + 2 + 4, backward 8 + 2 + 8 = 28 s. */
-START_TEST(synchronous_sends) {
+TSIM_TEST(synchronous_sends) {
     init(2, 1, TSIM_SCHEDULE_1F1B, 1);
     e.scenario.cluster.nodes = 2;
     e.scenario.cluster.accelerators_per_node = 1;
@@ -206,12 +201,11 @@ START_TEST(synchronous_sends) {
     ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_pipeline_s, 4, 1e-4);
     ck_assert_double_eq_tol(simulation.stage_groups[0].terms.bubble_s, 12, 1e-4);
 }
-END_TEST
 
 /* Data parallel over 2 nodes of 1, ZeRO-0: gradients of P parameters in fp32 all-reduced over NICs of B bytes/s take
  * 2 * 1/2 * 4 P / B. Choose B so that this is 24 s. Exposed: 24 s after the 24 s of work. Overlapped as one bucket:
  * the same, since only the end of the last micro-batch releases it. */
-START_TEST(gradient_reduction) {
+TSIM_TEST(gradient_reduction) {
     init(1, 1, TSIM_SCHEDULE_1F1B, 2);
     e.scenario.cluster.nodes = 2;
     e.scenario.cluster.accelerators_per_node = 1;
@@ -237,14 +231,13 @@ START_TEST(gradient_reduction) {
     ck_assert_double_eq_tol(simulation.time_s, 34, 1e-5);
     ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_data_s, 10, 1e-5);
 }
-END_TEST
 
 /* Two ranks, 3 micro-batches of 24 s, ZeRO-2: each reduces G s of gradients. Overlapped, the reduction of a micro-batch
  * hides behind the next one and the last one shows from its last bucket on (one bucket here: all of it); not overlapped
  * all three show. ZeRO-3 gathers, too, before each pass what it needs, and reduces after each backward: with all of it
  * on one accelerator's critical path 8 layers and the root are gathered in the forward passes (the root once), the
  * layers again in the backward passes, and everything is reduced. */
-START_TEST(sharded_gradients_without_overlap) {
+TSIM_TEST(sharded_gradients_without_overlap) {
     init(1, 1, TSIM_SCHEDULE_1F1B, 6);
     e.scenario.cluster.accelerators_per_node = 2;
     e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e9;
@@ -283,12 +276,11 @@ START_TEST(sharded_gradients_without_overlap) {
                       "case %zu: %g s too much", i, exposed_s);
     }
 }
-END_TEST
 
 /* Whole layers recomputed: weights that are not used again within `gather_reuse` parameters come twice in the backward
  * pass. After the query, key and value weights (3 h^2) lie 9 h^2 of others, passed twice; after the output's (1) 8,
  * after the first of the feed-forward (4) 4, after the second none. */
-START_TEST(dropped_weights_are_gathered_again) {
+TSIM_TEST(dropped_weights_are_gathered_again) {
     const struct { double reuse, again; } CASES[] = {{0, 0}, {18, 0}, {17, 3}, {15, 4}, {8, 4}, {7, 8}};
     double h2 = 1024.0 * 1024, once = 0, norms = 4 * 1024; /* these with the first */
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
@@ -306,7 +298,6 @@ START_TEST(dropped_weights_are_gathered_again) {
         ck_assert_double_eq_tol(gathered - once, 3 * 8 * again, 1);
     }
 }
-END_TEST
 
 static double times_s[TSIM_N_LAYER_PRODUCTS];
 static int product;
@@ -322,7 +313,7 @@ static void add_time(void *context, const struct tsim_pass_operator *row) {
 /* One forward pass of two ranks, each product's weights gathered (3, 1, 4 and 4 h^2 of 12) while the product before it
  * works with what comes along with it. On links that gather a layer in the second that it takes, a layer takes the sum
  * of the longer ones of each two; layer by layer, a second. */
-START_TEST(products_wait_for_their_own_weights) {
+TSIM_TEST(products_wait_for_their_own_weights) {
     init(1, 1, TSIM_SCHEDULE_1F1B, 2);
     e.scenario.cluster.accelerators_per_node = 2;
     e.scenario.parallelism.zero = 3;
@@ -347,12 +338,11 @@ START_TEST(products_wait_for_their_own_weights) {
     ck_assert_double_gt(one_s, 1.05);
     ck_assert_double_eq_tol(simulate().time_s, first_s + weights[0] / layer + 8 * one_s - end_s, 1e-3);
 }
-END_TEST
 
 /* Product by product the same is gathered and reduced as layer by layer, also where weights are dropped between
  * recomputation and gradients, or where recomputation stops before the last product; with nothing beside, it takes as
  * long. */
-START_TEST(products_gather_what_layers_do) {
+TSIM_TEST(products_gather_what_layers_do) {
     static const struct {
         enum tsim_recompute recompute;
         bool stops_early, stays;
@@ -384,11 +374,10 @@ START_TEST(products_gather_what_layers_do) {
         ck_assert_double_eq_tol(time_s[1], time_s[0], 1e-3); /* latencies */
     }
 }
-END_TEST
 
 /* Two ranks run one micro-batch of 24 s, not overlapped: 8 layers of six tensors, the embedding's, the head's and the
  * last norm's, each a collective with a latency of its own. */
-START_TEST(reduced_tensor_by_tensor) {
+TSIM_TEST(reduced_tensor_by_tensor) {
     enum { N_TENSORS = 8 * 6 + 3 };
     init(1, 1, TSIM_SCHEDULE_1F1B, 2);
     e.scenario.cluster.accelerators_per_node = 2;
@@ -409,11 +398,10 @@ START_TEST(reduced_tensor_by_tensor) {
     ck_assert_double_gt(more_s, 40 * piece.latency_s);
     ck_assert_double_eq_tol(simulate().time_s - joined_s, more_s, 1e-9);
 }
-END_TEST
 
 /* With ZeRO-1, on 8 nodes of 8: 8 layers of four matrices, the embedding and the head are the whole of what
  * 34 ranks own, and 8 layers' norms and the last one what 17 others do; 13 have nothing to send. */
-START_TEST(weights_come_back_by_broadcasts) {
+TSIM_TEST(weights_come_back_by_broadcasts) {
     enum { N_MATRICES = 8 * 4 + 2, N_VECTORS = 8 * 2 + 1 };
     init(1, 1, TSIM_SCHEDULE_1F1B, 64);
     e.scenario.cluster.nodes = 8;
@@ -439,7 +427,6 @@ START_TEST(weights_come_back_by_broadcasts) {
     ck_assert_double_gt(more_s, 0);
     ck_assert_double_eq_tol(simulate().time_s - gathered_s, more_s, 1e-6 * more_s);
 }
-END_TEST
 
 enum { N_BACKWARD = 5 };
 struct buckets {
@@ -463,7 +450,7 @@ static void take_bucket(void *context, const struct tsim_step_task *task) {
  * backward pass waits until the bucket before the last is reduced. The first is released at 24 s, reductions end at 54,
  * 84, 114, ...; the third pass could begin at 56 s; the fourth, from 80 s on, waits for 84, the fifth, from 108, for
  * 114. The step ends with the reductions: 24 + 5 * 30 s. */
-START_TEST(sharded_gradients_have_room_for_two_buckets) {
+TSIM_TEST(sharded_gradients_have_room_for_two_buckets) {
     const double begin_s[N_BACKWARD] = {8, 32, 56, 84, 114};
     init(1, 1, TSIM_SCHEDULE_1F1B, 2 * N_BACKWARD);
     e.scenario.cluster.accelerators_per_node = 2;
@@ -485,27 +472,5 @@ START_TEST(sharded_gradients_have_room_for_two_buckets) {
     /* Waits for room, and from 130 s on for the last reductions. */
     ck_assert_double_eq_tol(steps.stage_groups[0].exposed_reduce_s, 4 + 6 + 174 - 130, 1e-3);
 }
-END_TEST
 
-static Suite *program_suite(void) {
-    Suite *suite = suite_create("program");
-    TCase *tcase = tcase_create("analytic");
-    tcase_add_test(tcase, bubble_closed_forms);
-    tcase_add_test(tcase, slow_stage_sets_the_pace);
-    tcase_add_test(tcase, split_backward_closed_forms);
-    tcase_add_test(tcase, dualpipe_reduces_over_both_stages);
-    tcase_add_test(tcase, zero_bubble_pace_of_the_data_stream);
-    tcase_add_test(tcase, synchronous_sends);
-    tcase_add_test(tcase, gradient_reduction);
-    tcase_add_test(tcase, sharded_gradients_without_overlap);
-    tcase_add_test(tcase, reduced_tensor_by_tensor);
-    tcase_add_test(tcase, weights_come_back_by_broadcasts);
-    tcase_add_test(tcase, sharded_gradients_have_room_for_two_buckets);
-    tcase_add_test(tcase, dropped_weights_are_gathered_again);
-    tcase_add_test(tcase, products_wait_for_their_own_weights);
-    tcase_add_test(tcase, products_gather_what_layers_do);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(program_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

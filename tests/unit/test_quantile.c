@@ -2,7 +2,7 @@
 #include "base/quantile.h"
 #include "support/check_main.h"
 
-START_TEST(numbers_are_sorted) {
+TSIM_TEST(numbers_are_sorted) {
     double values[] = {3, -1, 2, 2};
     tsim_sort_ascending(values, 4);
     ck_assert_double_eq(values[0], -1);
@@ -10,10 +10,9 @@ START_TEST(numbers_are_sorted) {
     ck_assert_double_eq(values[2], 2);
     ck_assert_double_eq(values[3], 3);
 }
-END_TEST
 
 /* Three numbers, 10, 20, 40, are quantiles 0, 1/2 and 1. */
-START_TEST(drawn_numbers_span_all) {
+TSIM_TEST(drawn_numbers_span_all) {
     const double values[] = {10, 20, 40};
     ck_assert_double_eq_tol(tsim_sample_quantile(values, 3, 0), 10, 1e-12);
     ck_assert_double_eq_tol(tsim_sample_quantile(values, 3, 0.25), 15, 1e-12);
@@ -22,10 +21,9 @@ START_TEST(drawn_numbers_span_all) {
     ck_assert_double_eq_tol(tsim_sample_quantile(values, 3, 1), 40, 1e-12);
     ck_assert_double_eq_tol(tsim_sample_quantile(values, 1, 0.7), 10, 1e-12);
 }
-END_TEST
 
 /* Points that stand for thirds of all cases are quantiles 1/6, 1/2 and 5/6. */
-START_TEST(points_stand_for_parts) {
+TSIM_TEST(points_stand_for_parts) {
     const double values[] = {10, 20, 40};
     ck_assert_double_eq_tol(tsim_points_quantile(values, 3, 1.0 / 6), 10, 1e-12);
     ck_assert_double_eq_tol(tsim_points_quantile(values, 3, 1.0 / 3), 15, 1e-12);
@@ -35,16 +33,5 @@ START_TEST(points_stand_for_parts) {
     ck_assert_double_eq_tol(three.p50, 20, 1e-12);
     ck_assert_double_eq_tol(three.p90, 40, 1e-12);
 }
-END_TEST
 
-static Suite *quantile_suite(void) {
-    Suite *suite = suite_create("quantile");
-    TCase *tests = tcase_create("quantile");
-    tcase_add_test(tests, numbers_are_sorted);
-    tcase_add_test(tests, drawn_numbers_span_all);
-    tcase_add_test(tests, points_stand_for_parts);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(quantile_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -74,15 +74,14 @@ static const struct good {
     {"0.0", TSIM_TIME_S, 0},
 };
 
-START_TEST(good) {
+TSIM_TEST_ROWS(good, GOOD) {
     const struct good *c = &GOOD[_i];
     double value = (double)NAN;
     ck_assert_msg(parse(c->text, c->dimension, false, &value) == TSIM_OK, "'%s': %s", c->text, why);
     ck_assert_double_eq_tol(value, c->value, fabs(c->value) * 1e-15 + 1e-300);
 }
-END_TEST
 
-START_TEST(bare_numbers) {
+TSIM_TEST(bare_numbers) {
     double value = (double)NAN;
     ck_assert_int_eq(parse("400", TSIM_BYTES_PER_S, true, &value), TSIM_OK);
     ck_assert_double_eq(value, 400);
@@ -90,7 +89,6 @@ START_TEST(bare_numbers) {
     assert_says(why, "expected bytes per second");
     ck_assert_str_eq(hint, "write 400 GB/s");
 }
-END_TEST
 
 static const struct bad {
     const char *text;
@@ -142,7 +140,7 @@ static const struct bad {
     {"5 %", TSIM_COUNT, TSIM_ERR_UNIT, "'5 %' is a fraction, expected a count", "for example '2 T'"},
 };
 
-START_TEST(bad) {
+TSIM_TEST_ROWS(bad, BAD) {
     const struct bad *c = &BAD[_i];
     double value = 42;
     ck_assert_int_eq(parse(c->text, c->dimension, false, &value), c->status);
@@ -150,9 +148,8 @@ START_TEST(bad) {
     assert_says(hint, c->hint);
     ck_assert_double_eq(value, 42); /* untouched */
 }
-END_TEST
 
-START_TEST(long_text_is_cut) {
+TSIM_TEST(long_text_is_cut) {
     char text[1000];
     double value = 42;
     memset(text, 'x', sizeof text);
@@ -166,7 +163,6 @@ START_TEST(long_text_is_cut) {
     ck_assert_int_eq(parse(text, TSIM_BYTES, false, &value), TSIM_OK);
     ck_assert_double_eq(value, 1e9);
 }
-END_TEST
 
 static const struct shown {
     double value;
@@ -183,14 +179,13 @@ static const struct shown {
     {5e-7, TSIM_USD_PER_J, "5e-07 USD/J"},
 };
 
-START_TEST(si_text) {
+TSIM_TEST_ROWS(si_text, SI) {
     char buffer[64];
     ck_assert_str_eq(tsim_quantity_si(SI[_i].value, SI[_i].dimension, buffer, sizeof buffer), SI[_i].text);
 }
-END_TEST
 
 /* Whatever bits a finite double has: its text gives the same double back, in every dimension. */
-START_TEST(si_reads_back) {
+TSIM_TEST(si_reads_back) {
     struct random_source random = {20240917};
     for (int i = 0; i < 3000; i++) {
         uint64_t bits = random_u64(&random);
@@ -207,7 +202,6 @@ START_TEST(si_reads_back) {
         ck_assert_msg(back == value, "%s", text);
     }
 }
-END_TEST
 
 static const struct shown HUMAN[] = {
     {80e9, TSIM_BYTES, "80.0 GB"},
@@ -250,13 +244,12 @@ static const struct shown HUMAN[] = {
     {(double)NAN, TSIM_WATTS, "n/a"},
 };
 
-START_TEST(human_text) {
+TSIM_TEST_ROWS(human_text, HUMAN) {
     char buffer[64];
     ck_assert_str_eq(tsim_quantity_human(HUMAN[_i].value, HUMAN[_i].dimension, buffer, sizeof buffer), HUMAN[_i].text);
 }
-END_TEST
 
-START_TEST(nearest_word) {
+TSIM_TEST(nearest_word) {
     static const char *const words[] = {"tensor", "pipeline", "virtual_pipeline", "data", "zero", "tp"};
     enum { N = sizeof words / sizeof words[0] };
     ck_assert_str_eq(tsim_did_you_mean("tensr", words, N), "tensor");
@@ -278,9 +271,8 @@ START_TEST(nearest_word) {
     static const char *const ids[] = {"llama-7b", "llama2-70b", "llama3-70b"}; /* as near as each other */
     ck_assert_str_eq(tsim_did_you_mean("llama-70b", ids, 3), "llama2-70b");
 }
-END_TEST
 
-START_TEST(every_dimension_has_an_example) {
+TSIM_TEST(every_dimension_has_an_example) {
     for (int d = 0; d < TSIM_N_DIMENSIONS; d++) {
         char example[64];
         double value = (double)NAN;
@@ -292,10 +284,9 @@ START_TEST(every_dimension_has_an_example) {
         ck_assert_msg(parse(example, (enum tsim_dimension)d, false, &value) == TSIM_OK, "%s: %s", example, why);
     }
 }
-END_TEST
 
 /* "nan" alone does not read back as itself. */
-START_TEST(the_shortest_text_of_a_number) {
+TSIM_TEST(the_shortest_text_of_a_number) {
     char text[32];
     ck_assert_str_eq(tsim_double_text(0.1, text, sizeof text), "0.1");
     ck_assert_str_eq(tsim_double_text(-0.0, text, sizeof text), "0");
@@ -303,25 +294,5 @@ START_TEST(the_shortest_text_of_a_number) {
     ck_assert_str_eq(tsim_double_text((double)INFINITY, text, sizeof text), "inf");
     ck_assert_ptr_nonnull(strstr(tsim_double_text((double)NAN, text, sizeof text), "nan"));
 }
-END_TEST
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static Suite *quantity_suite(void) {
-    Suite *suite = suite_create("quantity");
-    TCase *tcase = tcase_create("quantity");
-    tcase_add_loop_test(tcase, good, 0, LENGTH(GOOD));
-    tcase_add_test(tcase, bare_numbers);
-    tcase_add_loop_test(tcase, bad, 0, LENGTH(BAD));
-    tcase_add_test(tcase, long_text_is_cut);
-    tcase_add_loop_test(tcase, si_text, 0, LENGTH(SI));
-    tcase_add_test(tcase, the_shortest_text_of_a_number);
-    tcase_add_test(tcase, si_reads_back);
-    tcase_add_loop_test(tcase, human_text, 0, LENGTH(HUMAN));
-    tcase_add_test(tcase, nearest_word);
-    tcase_add_test(tcase, every_dimension_has_an_example);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(quantity_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -33,7 +33,7 @@ static const char *best_of(const struct tsim_ranking *ranking, const struct tsim
 }
 
 /* Seven points of 3 1 4 1 5 9 2 tokens/s: 9 5 4 3 2 are the five best, at positions 5 4 2 0 6. */
-START_TEST(the_five_best) {
+TSIM_TEST(the_five_best) {
     static const double TOKENS[] = {3, 1, 4, 1, 5, 9, 2};
     struct tsim_point points[7];
     struct tsim_ranking ranking;
@@ -47,18 +47,16 @@ START_TEST(the_five_best) {
     points[1].outcome.value[TSIM_OUTCOME_DAYS] = (double)NAN;
     ck_assert_str_eq(best_of(&ranking, points, 7), " 3 6 0 2 4");
 }
-END_TEST
 
-START_TEST(equal_ones_by_position) {
+TSIM_TEST(equal_ones_by_position) {
     struct tsim_point points[3] = {point_at(2, 7, 1), point_at(0, 7, 1), point_at(1, 7, 1)};
     struct tsim_ranking ranking;
     ck_assert_int_eq(read_ranking("{}", NULL, &ranking), TSIM_OK);
     ck_assert_str_eq(best_of(&ranking, points, 3), " 0 1 2");
 }
-END_TEST
 
 /* Days are at most 20 and tokens/s at least 2: of (1, 10) (2, 20) (3, 30) the second is left. */
-START_TEST(limits) {
+TSIM_TEST(limits) {
     struct tsim_point points[3] = {point_at(0, 1, 10), point_at(1, 2, 20), point_at(2, 3, 30)};
     struct tsim_ranking ranking;
     ck_assert_int_eq(read_ranking("limits: {days: 20, tokens_per_s: 2}", NULL, &ranking), TSIM_OK);
@@ -67,9 +65,8 @@ START_TEST(limits) {
     ck_assert_double_eq(ranking.limits[0].value, 20e6);
     ck_assert_str_eq(best_of(&ranking, points, 3), ""); /* their cost is not known */
 }
-END_TEST
 
-START_TEST(mistakes) {
+TSIM_TEST(mistakes) {
     static const struct {
         const char *yaml, *objective, *says;
     } CASES[] = {{"objective: tokens_per_z", NULL, "no figure"},
@@ -90,18 +87,5 @@ START_TEST(mistakes) {
         set_up();
     }
 }
-END_TEST
 
-static Suite *ranking_suite(void) {
-    Suite *suite = suite_create("ranking");
-    TCase *tests = tcase_create("ranking");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, the_five_best);
-    tcase_add_test(tests, equal_ones_by_position);
-    tcase_add_test(tests, limits);
-    tcase_add_test(tests, mistakes);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(ranking_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -24,7 +24,7 @@ static bool shares(const unsigned *devices, const unsigned *others) {
     return false;
 }
 
-START_TEST(a_device_is_one_accelerator) {
+TSIM_TEST(a_device_is_one_accelerator) {
     for (size_t i = 0; i < n_known; i++)
         for (size_t k = 0; k < n_known; k++) {
             const struct tsim_known_as *a = known[i]->known_as, *b = known[k]->known_as;
@@ -34,9 +34,8 @@ START_TEST(a_device_is_one_accelerator) {
                           "%s, %s", known[i]->name, known[k]->name);
         }
 }
-END_TEST
 
-START_TEST(its_node_has_it) {
+TSIM_TEST(its_node_has_it) {
     for (size_t i = 0; i < n_known; i++) {
         const struct tsim_known_as *a = known[i]->known_as;
         const struct tsim_node *node;
@@ -48,7 +47,6 @@ START_TEST(its_node_has_it) {
         ck_assert_str_eq(node->accelerator->name, known[i]->name);
     }
 }
-END_TEST
 
 static const char *usual_fabric(const struct tsim_node *node) {
     const char *id = "";
@@ -64,13 +62,12 @@ static const struct {
 } NICS[] = {{8, 1600, "ib-xdr"}, {8, 800, "ib-xdr"},     {8, 799, "ib-ndr"},    {8, 400, "ib-ndr"}, {8, 200, "ib-hdr"},
             {4, 100, "ib-edr"},  {2, 99, "ethernet-10"}, {1, 1, "ethernet-10"}, {0, 400, NULL}};
 
-START_TEST(fabric_of_nics) {
+TSIM_TEST_ROWS(fabric_of_nics, NICS) {
     const struct tsim_node node = {.nics = NICS[_i].nics, .nic_bytes_per_s = NICS[_i].gigabits_per_s * 1e9 / 8};
     ck_assert_pstr_eq(usual_fabric(&node), NICS[_i].fabric);
 }
-END_TEST
 
-START_TEST(usual_nodes) {
+TSIM_TEST(usual_nodes) {
     const struct tsim_node *node;
     ck_assert_int_eq(tsim_usual_node(&arena, TSIM_SCALE_UP_PCIE, &node, &diags), TSIM_OK);
     ck_assert_str_eq(node->name, "pcie-a100x8");
@@ -79,10 +76,9 @@ START_TEST(usual_nodes) {
     ck_assert_int_eq(tsim_usual_node(&arena, TSIM_SCALE_UP_SWITCH, &node, &diags), TSIM_OK);
     ck_assert_ptr_null(node);
 }
-END_TEST
 
 /* There is one of each kind, because a second one would be taken or not by its name. */
-START_TEST(one_usual_node_of_a_kind) {
+TSIM_TEST(one_usual_node_of_a_kind) {
     const char *const *ids;
     size_t n, n_usual[TSIM_SCALE_UP_CUBE_MESH + 1] = {0};
     ck_assert_int_eq(tsim_catalogue_list(&arena, TSIM_CATALOGUE_NODES, &ids, &n, &diags), TSIM_OK);
@@ -93,7 +89,6 @@ START_TEST(one_usual_node_of_a_kind) {
         ck_assert_uint_le(n_usual[node->scale_up], 1);
     }
 }
-END_TEST
 
 /* NCCL's tables go by NVIDIA's compute capability; what a file says itself counts more. */
 static const struct {
@@ -107,7 +102,7 @@ static const struct {
                     {"compute_capability: 0", TSIM_HOPPER},
                     {"compute_capability: 8.0, nccl_generation: blackwell", TSIM_BLACKWELL}};
 
-START_TEST(generations) {
+TSIM_TEST_ROWS(generations, CAPABILITIES) {
     const char *text = tsim_arena_printf(&arena,
                                          "{schema: tsim/accelerator/v1, name: a, memory: 80 GB, memory_bandwidth: 2 "
                                          "TB/s, peak: {bf16: 1e14 FLOP/s}, %s}",
@@ -119,9 +114,8 @@ START_TEST(generations) {
     ck_assert_ptr_nonnull(a);
     ck_assert_int_eq(a->nccl_generation, CAPABILITIES[_i].generation);
 }
-END_TEST
 
-START_TEST(usual_fabrics_are_there) {
+TSIM_TEST(usual_fabrics_are_there) {
     const char *const *ids;
     size_t n;
     ck_assert_int_eq(tsim_catalogue_list(&arena, TSIM_CATALOGUE_NODES, &ids, &n, &diags), TSIM_OK);
@@ -136,7 +130,6 @@ START_TEST(usual_fabrics_are_there) {
             ck_assert_int_eq(node->nics, 0);
     }
 }
-END_TEST
 
 /* NCCL, Slurm and comments have them so. */
 static const struct {
@@ -154,15 +147,14 @@ static const struct {
              {"Quadro", NULL},
              {"", NULL}};
 
-START_TEST(names) {
+TSIM_TEST_ROWS(names, TEXTS) {
     const struct tsim_accelerator *named;
     ck_assert_int_eq(tsim_accelerator_named(&arena, TEXTS[_i].text, &named, &diags), TSIM_OK);
     ck_assert_pstr_eq(named ? named->name : NULL, TEXTS[_i].id);
 }
-END_TEST
 
 /* A part that extends another is another part. */
-START_TEST(not_inherited) {
+TSIM_TEST(not_inherited) {
     const struct tsim_accelerator *a;
     const struct tsim_node *node;
     ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "h100-96gb", &a, &diags), TSIM_OK);
@@ -172,7 +164,6 @@ START_TEST(not_inherited) {
     ck_assert_int_eq(tsim_catalogue_load_node(&arena, "dgx-a100", &node, &diags), TSIM_OK);
     ck_assert_str_eq(usual_fabric(node), "ib-hdr");
 }
-END_TEST
 
 static const struct {
     const char *known_as, *message;
@@ -183,7 +174,7 @@ static const struct {
                 {"{names: [a, b, c, d, e]}", "expected a list of at most four"},
                 {"{colour: green}", "unknown key"}};
 
-START_TEST(mistakes) {
+TSIM_TEST_ROWS(mistakes, MISTAKES) {
     const char *text = tsim_arena_printf(
         &arena,
         "{schema: tsim/v1, name: t, model: mlp-mnist, training: {precision: fp32}, cluster: {nodes: 1, node: "
@@ -197,24 +188,5 @@ START_TEST(mistakes) {
     ck_assert_int_ne(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
     ck_assert_msg(strstr(diags.items[0].message, MISTAKES[_i].message), "%s", diags.items[0].message);
 }
-END_TEST
 
-static Suite *recognize_suite(void) {
-    Suite *suite = suite_create("recognize");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up_known, tear_down);
-    tcase_add_test(tests, a_device_is_one_accelerator);
-    tcase_add_test(tests, its_node_has_it);
-    tcase_add_test(tests, usual_fabrics_are_there);
-    tcase_add_loop_test(tests, fabric_of_nics, 0, sizeof NICS / sizeof NICS[0]);
-    tcase_add_test(tests, usual_nodes);
-    tcase_add_test(tests, one_usual_node_of_a_kind);
-    tcase_add_loop_test(tests, generations, 0, sizeof CAPABILITIES / sizeof CAPABILITIES[0]);
-    tcase_add_loop_test(tests, names, 0, sizeof TEXTS / sizeof TEXTS[0]);
-    tcase_add_test(tests, not_inherited);
-    tcase_add_loop_test(tests, mistakes, 0, sizeof MISTAKES / sizeof MISTAKES[0]);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(recognize_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_known, tear_down)

@@ -37,7 +37,7 @@ static double backward(enum tsim_part part) {
 
 /* It counts the multiplications of a token and cell: four gates of the input's width and of h. Backward has twice that,
  * of inputs and of weights. */
-START_TEST(cells) {
+TSIM_TEST(cells) {
     const double h = 1024, source = 64 * 50, target = 64 * 40;
     begin();
     const struct {
@@ -53,10 +53,9 @@ START_TEST(cells) {
         ck_assert_double_eq(backward(LAYERS[i].part), 4 * LAYERS[i].macs);
     }
 }
-END_TEST
 
 /* The state's products come one after another, a token of all samples each. */
-START_TEST(one_after_another) {
+TSIM_TEST(one_after_another) {
     struct tsim_op_list list;
     begin();
     tsim_operators_forward(&x.scenario, TSIM_PART_LSTM, 0, &list);
@@ -69,10 +68,9 @@ START_TEST(one_after_another) {
     ck_assert_double_eq(find(&list, "LSTM states")->batch, 40);
     ck_assert_double_eq(find(&list, "LSTM inputs")->k, 2048);
 }
-END_TEST
 
 /* Sums of queries and keys are written out: a value for each pair of tokens and channel. */
-START_TEST(kept) {
+TSIM_TEST(kept) {
     begin();
     double e = 2, h = 1024, t = 64 * 50;
     x.software.dropout = 0;
@@ -85,17 +83,5 @@ START_TEST(kept) {
     ck_assert_int_eq(tsim_model_layer(&x.model, 4), TSIM_PART_LSTM_ATTENTION);
     ck_assert_int_eq(tsim_model_layer(&x.model, 7), TSIM_PART_LSTM_DECODER);
 }
-END_TEST
 
-static Suite *recurrent_suite(void) {
-    Suite *suite = suite_create("recurrent");
-    TCase *tc = tcase_create("recurrent");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, cells);
-    tcase_add_test(tc, one_after_another);
-    tcase_add_test(tc, kept);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(recurrent_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

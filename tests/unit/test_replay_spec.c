@@ -21,7 +21,7 @@ static const struct tsim_replay_spec *load(const char *text) {
     return load_as("jobs/job.yaml", text, NULL, 0);
 }
 
-START_TEST(files_lie_beside_the_replay) {
+TSIM_TEST(files_lie_beside_the_replay) {
     const struct tsim_replay_spec *spec =
         load(HEAD CLUSTER
              "traces: [a.0.et, /b.1.et, {file: c/d.et, rank: 7}, {file: e.2.et}]\ngroups: g.json\nstep_time: 250 ms\n");
@@ -39,10 +39,9 @@ START_TEST(files_lie_beside_the_replay) {
     const struct tsim_override groups = {"groups", "mine.json"}; /* in the current folder */
     ck_assert_str_eq(load_as("jobs/job.yaml", HEAD TRACES CLUSTER, &groups, 1)->groups, "mine.json");
 }
-END_TEST
 
 /* Kernels as recorded, collectives simulated over shared links, in the best precision of the accelerator. */
-START_TEST(what_is_taken_where_nothing_is_said) {
+TSIM_TEST(what_is_taken_where_nothing_is_said) {
     const struct tsim_replay_spec *spec = load(HEAD TRACES CLUSTER);
     ck_assert_int_eq(spec->kernels, TSIM_REPLAY_RECORDED);
     ck_assert_int_eq(spec->communication, TSIM_REPLAY_SIMULATED);
@@ -52,9 +51,8 @@ START_TEST(what_is_taken_where_nothing_is_said) {
     ck_assert_int_eq(load(HEAD TRACES "cluster: {node: dgx-2, nodes: 1}\n")->precision, TSIM_FP16);
     ck_assert_int_eq(load(HEAD TRACES "cluster: {node: dgx-2, nodes: 1}\nprecision: fp32\n")->precision, TSIM_FP32);
 }
-END_TEST
 
-START_TEST(an_accelerator_of_fp32_alone) {
+TSIM_TEST(an_accelerator_of_fp32_alone) {
     const struct tsim_replay_spec *spec = load(
         HEAD TRACES "cluster:\n  nodes: 1\n  node:\n    name: one\n    accelerators: 1\n    scale_up: {kind: none}\n"
                     "    accelerator: {name: chip, compute_units: 1, clock: 1 GHz, memory: 1 GB,\n"
@@ -65,9 +63,8 @@ START_TEST(an_accelerator_of_fp32_alone) {
     ck_assert_ptr_nonnull(spec);
     ck_assert_int_eq(spec->precision, TSIM_FP32);
 }
-END_TEST
 
-START_TEST(settings_reach_the_cluster) {
+TSIM_TEST(settings_reach_the_cluster) {
     const struct tsim_override sets[] = {{"cluster.nodes", "2"},
                                          {"cluster.fabric", "ib-ndr"},
                                          {"software", "{extends: megatron-core-2024, nics_used: 4}"},
@@ -81,7 +78,6 @@ START_TEST(settings_reach_the_cluster) {
     ck_assert_int_eq(spec->kernels, TSIM_REPLAY_SIMULATED);
     ck_assert_int_eq(spec->communication, TSIM_REPLAY_RECORDED);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -108,13 +104,12 @@ static const struct {
     {"traces: [\n", {0}, "not valid YAML"},
 };
 
-START_TEST(mistakes) {
+TSIM_TEST_ROWS(mistakes, MISTAKES) {
     ck_assert_ptr_null(load_as("job.yaml", MISTAKES[_i].text, &MISTAKES[_i].set, MISTAKES[_i].set.path != NULL));
     assert_says(diags.items[0].message, MISTAKES[_i].message);
 }
-END_TEST
 
-START_TEST(more_traces_than_there_may_be) {
+TSIM_TEST(more_traces_than_there_may_be) {
     char *text = tsim_arena_alloc(&arena, 3 * (TSIM_REPLAY_MOST_TRACES + 100));
     size_t n = (size_t)sprintf(text, HEAD CLUSTER "traces: [");
     for (int i = 0; i <= TSIM_REPLAY_MOST_TRACES; i++, n += 2)
@@ -123,30 +118,13 @@ START_TEST(more_traces_than_there_may_be) {
     ck_assert_ptr_null(load(text));
     assert_says(diags.items[0].message, "rank, found a list");
 }
-END_TEST
 
-START_TEST(files_that_are_replays) {
+TSIM_TEST(files_that_are_replays) {
     const struct tsim_replay_spec *spec;
     ck_assert(!tsim_replay_is("-"));
     ck_assert(!tsim_replay_is("/nowhere/job.yaml"));
     ck_assert(!tsim_replay_is(TSIM_SOURCE_TREE "/scenarios/llama70b.yaml"));
     ck_assert_int_eq(tsim_replay_load(&arena, "/nowhere/job.yaml", NULL, 0, &spec, &diags), TSIM_ERR_IO);
 }
-END_TEST
 
-static Suite *replay_spec_suite(void) {
-    Suite *suite = suite_create("replay_spec");
-    TCase *tests = tcase_create("all");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, files_lie_beside_the_replay);
-    tcase_add_test(tests, what_is_taken_where_nothing_is_said);
-    tcase_add_test(tests, an_accelerator_of_fp32_alone);
-    tcase_add_test(tests, settings_reach_the_cluster);
-    tcase_add_loop_test(tests, mistakes, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
-    tcase_add_test(tests, more_traces_than_there_may_be);
-    tcase_add_test(tests, files_that_are_replays);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(replay_spec_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

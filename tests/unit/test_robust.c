@@ -62,7 +62,7 @@ static void make_products_slow(struct side *side, const char *peak) {
     set(side, "cluster.node.accelerator.peak.fp16", peak);
 }
 
-START_TEST(a_tenth_turns_five_percent) {
+TSIM_TEST(a_tenth_turns_five_percent) {
     struct side a, b;
     make_pair(&a, &b);
     make_products_slow(&b, "296.4 TFLOP/s"); /* 0.95 of an A100's 312 */
@@ -74,9 +74,8 @@ START_TEST(a_tenth_turns_five_percent) {
     ck_assert(find(&robust, 0, "matrix_peak")->flips_time);
     ck_assert(find(&robust, 1, "matrix_peak")->flips_time);
 }
-END_TEST
 
-START_TEST(half_as_fast_stays_so) {
+TSIM_TEST(half_as_fast_stays_so) {
     struct side a, b;
     make_pair(&a, &b);
     make_products_slow(&b, HALF);
@@ -86,10 +85,9 @@ START_TEST(half_as_fast_stays_so) {
     for (int32_t i = 0; i < robust.n; i++)
         ck_assert(!robust.rows[i].flips_time);
 }
-END_TEST
 
 /* Half as fast at 0.45 of the rent: cheaper by the rents' ratio over the times', unless a rent is off. */
-START_TEST(rents_count) {
+TSIM_TEST(rents_count) {
     struct side a, b;
     make_pair(&a, &b);
     make_products_slow(&b, HALF);
@@ -105,11 +103,10 @@ START_TEST(rents_count) {
                      !(turns || (1 + robust.cost_frac) / 0.9 > 1 || find(&robust, 1, "matrix_peak")->flips_cost ||
                        find(&robust, 0, "matrix_peak")->flips_cost));
 }
-END_TEST
 
 /* B takes twice as long at the same rent: at half of it both cost the same. Intervals of 1 to 2 and 2.5 to 4 s are
  * apart, 1.5 to 3 s meets the first. */
-START_TEST(even_rent_and_intervals) {
+TSIM_TEST(even_rent_and_intervals) {
     struct side a, b;
     struct tsim_robust robust;
     make_pair(&a, &b);
@@ -129,11 +126,10 @@ START_TEST(even_rent_and_intervals) {
     ck_assert_int_eq(tsim_robust_run(&arena, &a.prediction, &b.prediction, &robust, &diags), TSIM_OK);
     ck_assert(robust.intervals_overlap);
 }
-END_TEST
 
 /* The same accelerator on a slower network: what its peak does, it does to both, so that nothing turns; the network is
  * A's and B's own. */
-START_TEST(what_both_have_moves_both) {
+TSIM_TEST(what_both_have_moves_both) {
     static const char *const FABRICS[] = {"{extends: ib-hdr, name: fast, bandwidth: 100 GB/s}",
                                           "{extends: ib-hdr, name: slow, bandwidth: 95 GB/s}"};
     static const char *const NICS[] = {"100 GB/s", "95 GB/s"};
@@ -158,29 +154,13 @@ START_TEST(what_both_have_moves_both) {
     ck_assert(find(&robust, 1, "nic_bandwidth")->flips_time); /* a tenth more is A's */
     ck_assert(robust.cost_survives == robust.time_survives);
 }
-END_TEST
 
-START_TEST(equal_ones_have_no_order) {
+TSIM_TEST(equal_ones_have_no_order) {
     struct side a, b;
     make_pair(&a, &b);
     struct tsim_robust robust = compare(&a, &b);
     ck_assert_double_eq(robust.time_frac, 0);
     ck_assert(robust.time_survives);
 }
-END_TEST
 
-static Suite *robust_suite(void) {
-    Suite *suite = suite_create("robust");
-    TCase *tcase = tcase_create("robust");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, a_tenth_turns_five_percent);
-    tcase_add_test(tcase, half_as_fast_stays_so);
-    tcase_add_test(tcase, rents_count);
-    tcase_add_test(tcase, even_rent_and_intervals);
-    tcase_add_test(tcase, what_both_have_moves_both);
-    tcase_add_test(tcase, equal_ones_have_no_order);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(robust_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -30,7 +30,7 @@ static double fullest(const double *rows, int32_t ranks) {
 
 /* 400 batches: the mean of the fullest rank's excess is known to about 2 %; Blom's maximum and the normal limit are
  * good to 3 % from 4 ranks and a hundred rows on (of two, Blom's is 4 % high). */
-START_TEST(chance) {
+TSIM_TEST(chance) {
     static const struct {
         int32_t count, active, ranks, tokens;
     } CASES[] = {{8, 2, 8, 64},  {8, 2, 4, 64}, {16, 1, 16, 100}, {64, 6, 8, 32},
@@ -52,12 +52,11 @@ START_TEST(chance) {
                       sum / N_BATCHES - 1);
     }
 }
-END_TEST
 
 /* Popularity with coefficient of variation c between 64 experts, so many tokens that chance is nothing: 8 ranks of 8
  * experts. Shares are drawn from a uniform distribution (half width sqrt(3) c) and scaled to their own mean and spread.
  */
-START_TEST(popularity) {
+TSIM_TEST(popularity) {
     enum { N_DRAWS = 4000, E = 64, RANKS = 8 };
     const double c = 0.3;
     struct random_source random = {7};
@@ -78,10 +77,9 @@ START_TEST(popularity) {
     double excess = tsim_routing_imbalance(&experts, RANKS, 1e12) - 1;
     ck_assert_double_eq_tol(excess / (sum / N_DRAWS - 1), 1, 0.04);
 }
-END_TEST
 
 /* One rank has every row; routing to all experts is even; a capacity factor is the buffer, whatever chance does. */
-START_TEST(without_chance) {
+TSIM_TEST(without_chance) {
     struct tsim_experts experts = {.count = 8, .active = 2};
     ck_assert_double_eq(tsim_routing_imbalance(&experts, 1, 100), 1);
     experts.active = 8;
@@ -93,10 +91,9 @@ START_TEST(without_chance) {
     struct tsim_experts single = {.count = 1, .active = 1};
     ck_assert_double_eq(tsim_routing_imbalance(&single, 1, 100), 1);
 }
-END_TEST
 
 /* 2 of 4 experts on 2 nodes: of 6 pairs 2 are on one node: 2 - 1/3 nodes. One expert: one node. All experts: all. */
-START_TEST(nodes_of_a_token) {
+TSIM_TEST(nodes_of_a_token) {
     struct tsim_experts experts = {.count = 4, .active = 2};
     ck_assert_double_eq_tol(tsim_routing_nodes(&experts, 2), 5.0 / 3, 1e-12);
     ck_assert_double_eq(tsim_routing_nodes(&experts, 1), 1);
@@ -107,11 +104,10 @@ START_TEST(nodes_of_a_token) {
     experts.node_limit = 3;
     ck_assert_double_eq(tsim_routing_nodes(&experts, 4), 3);
 }
-END_TEST
 
 /* 2 of 8 experts on 2 nodes of 2 ranks: 4 of 28 pairs are on one rank: 2 - 4/28 ranks. On one of the nodes alone 2 of 6
  * pairs: 2 - 1/3. All of 8 on 4 ranks: 4. */
-START_TEST(ranks_of_a_token) {
+TSIM_TEST(ranks_of_a_token) {
     struct tsim_experts experts = {.count = 8, .active = 2};
     ck_assert_double_eq_tol(tsim_routing_ranks(&experts, 2, 2), 2 - 4.0 / 28, 1e-12);
     ck_assert_double_eq_tol(tsim_routing_ranks(&experts, 1, 4), 2 - 4.0 / 28, 1e-12);
@@ -120,26 +116,11 @@ START_TEST(ranks_of_a_token) {
     experts = (struct tsim_experts){.count = 8, .active = 8};
     ck_assert_double_eq_tol(tsim_routing_ranks(&experts, 1, 4), 4, 1e-12);
 }
-END_TEST
 
 /* A buffer of the mean's size: nothing is over it, whatever chance does. */
-START_TEST(a_capacity_of_the_mean) {
+TSIM_TEST(a_capacity_of_the_mean) {
     const struct tsim_experts experts = {.count = 8, .active = 2, .capacity_factor = 1};
     ck_assert_double_eq(tsim_routing_imbalance(&experts, 4, 1000), 1);
 }
-END_TEST
 
-static Suite *routing_suite(void) {
-    Suite *suite = suite_create("routing");
-    TCase *tcase = tcase_create("analytic");
-    tcase_add_test(tcase, chance);
-    tcase_add_test(tcase, a_capacity_of_the_mean);
-    tcase_add_test(tcase, popularity);
-    tcase_add_test(tcase, without_chance);
-    tcase_add_test(tcase, nodes_of_a_token);
-    tcase_add_test(tcase, ranks_of_a_token);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(routing_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -19,7 +19,7 @@ static void run(bool ignore_memory) {
 }
 
 /* The run has 64 samples of 1024 tokens on 8 accelerators of 1 PFLOP/s. */
-START_TEST(throughput) {
+TSIM_TEST(throughput) {
     example_init(&e);
     run(false);
     double t = result.step.terms.time_s, tokens = 64 * 1024;
@@ -30,11 +30,10 @@ START_TEST(throughput) {
     ck_assert_double_eq_tol(result.step.throughput.hfu, result.step.hardware_flops / t / 8 / 1e15, 1e-12);
     ck_assert(result.step.throughput.mfu > 0.05 && result.step.throughput.mfu < 1);
 }
-END_TEST
 
 /* Collectives of fully sharded data beside the passes: few blocks leave them more, more than the library would take
  * change nothing. */
-START_TEST(blocks_of_data_collectives) {
+TSIM_TEST(blocks_of_data_collectives) {
     double seconds[3];
     for (int i = 0; i < 3; i++) {
         example_init(&e);
@@ -50,11 +49,10 @@ START_TEST(blocks_of_data_collectives) {
     ck_assert_double_lt(seconds[1], seconds[0]);
     ck_assert_double_eq(seconds[2], seconds[0]);
 }
-END_TEST
 
 /* ZeRO-2 within a pipeline whose gradients are reduced once is ZeRO-1 whose reductions wait for the last backward pass, in
  * time and in memory. Without a pipeline the software does not matter. */
-START_TEST(gradients_reduced_once) {
+TSIM_TEST(gradients_reduced_once) {
     struct tsim_step_terms terms[2];
     double peak_bytes[2];
     for (int pipeline = 1; pipeline <= 2; pipeline++) {
@@ -74,11 +72,10 @@ START_TEST(gradients_reduced_once) {
         ck_assert_double_eq(peak_bytes[0], peak_bytes[1]);
     }
 }
-END_TEST
 
 /* Nothing beside them, kernels before reductions move 8 bytes of a gradient in 16 bits (joined, divided) where buffers
  * are flat, 4 (divided) where they are the gradients themselves; in 32 bits the collective divides those. */
-START_TEST(copies_before_reductions) {
+TSIM_TEST(copies_before_reductions) {
     static const enum tsim_shard_copies COPIES[] = {TSIM_COPIES_NONE, TSIM_COPIES_IN_PLACE, TSIM_COPIES_FLAT};
     double seconds[2][3];
     for (int i = 0; i < 6; i++) {
@@ -96,7 +93,6 @@ START_TEST(copies_before_reductions) {
     ck_assert_double_eq(seconds[1][1], seconds[1][0]);
     ck_assert_double_gt(seconds[1][2], seconds[1][0]);
 }
-END_TEST
 
 static double executed(void) {
     example_finish(&e);
@@ -106,7 +102,7 @@ static double executed(void) {
 /* In 2^30 FLOPs per sample a layer's products are 24 forward (see test_operators.c), its scores 4 and the head 64,
  * twice that backward. Flash attention executes half of the causal square, and backward QK^T once more: 5 products for
  * 2. An embedding is looked up, which 6 N counts as a product. */
-START_TEST(executed_by_hand) {
+TSIM_TEST(executed_by_hand) {
     example_init(&e);
     ck_assert_double_eq_tol(executed(), 3 * (8 * (24 + 4) + 64), 1e-9);
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
@@ -122,11 +118,10 @@ START_TEST(executed_by_hand) {
     e.scenario.parallelism.data = 2;
     ck_assert_double_eq_tol(executed(), whole, 1e-9);
 }
-END_TEST
 
 /* Half of a causal square is not executed, so as much attention as there may be is no more than the peak, while the
  * model's count of it may be. */
-START_TEST(no_more_than_the_peak) {
+TSIM_TEST(no_more_than_the_peak) {
     example_init(&e);
     e.scenario.training.sequence_length = 1 << 20;
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
@@ -136,11 +131,10 @@ START_TEST(no_more_than_the_peak) {
     ck_assert_double_lt(result.step.throughput.hfu, 1);
     ck_assert_double_gt(result.step.throughput.hfu, 0.8);
 }
-END_TEST
 
 /* Full recomputation executes the layers' forward once more, and what papers call hardware FLOPs is the model's and
  * that: the full square, whatever the kernel. */
-START_TEST(recomputation_is_in_hfu_alone) {
+TSIM_TEST(recomputation_is_in_hfu_alone) {
     example_init(&e);
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
     double without = executed();
@@ -157,10 +151,9 @@ START_TEST(recomputation_is_in_hfu_alone) {
     ck_assert_double_lt(result.step.hardware_flops, counted);
     ck_assert_double_gt(result.step.terms.recompute_s, 0);
 }
-END_TEST
 
 /* The energy of the step is the ranks' sum, and mean power times the step, between idle and limit of 8 accelerators. */
-START_TEST(energy) {
+TSIM_TEST(energy) {
     example_init(&e);
     run(false);
     double sum_j = 0;
@@ -171,10 +164,9 @@ START_TEST(energy) {
     ck_assert_double_ge(result.step.mean_power_w, 8 * 100);
     ck_assert_double_le(result.step.mean_power_w, 8 * 500);
 }
-END_TEST
 
 /* The run is 1000 steps and a bit of tokens, at PUE 1.2, 0.1 USD/kWh, 0.4 kg/kWh, 2 USD/h and 20,000 USD each. */
-START_TEST(whole_run) {
+TSIM_TEST(whole_run) {
     example_init(&e);
     e.scenario.training.length_kind = TSIM_LENGTH_TOKENS;
     e.scenario.training.length = 1000.0 * 64 * 1024 - 5;
@@ -194,11 +186,10 @@ START_TEST(whole_run) {
     ck_assert_double_eq_tol(c->purchase_usd, 160000, 1e-9);
     ck_assert_double_eq_tol(c->breakeven_runs, 160000 / rent, 1e-6);
 }
-END_TEST
 
 /* A loss scale that doubles after 300 steps without overflow makes the next two overflow: of 1,000 updates, three
  * times. Each takes a step's time and energy; what was learned from is 1,000 batches. */
-START_TEST(skipped_steps_of_loss_scaling) {
+TSIM_TEST(skipped_steps_of_loss_scaling) {
     example_init(&e);
     e.scenario.training.length_kind = TSIM_LENGTH_STEPS;
     e.scenario.training.length = 1000;
@@ -212,9 +203,8 @@ START_TEST(skipped_steps_of_loss_scaling) {
     ck_assert_double_eq(result.campaign.skipped_steps, 0);
     ck_assert_double_eq(result.campaign.steps, 1000);
 }
-END_TEST
 
-START_TEST(measured_beside_predicted) {
+TSIM_TEST(measured_beside_predicted) {
     struct tsim_measured_rows measured;
     example_init(&e);
     e.scenario.measured.source = "a test";
@@ -225,10 +215,9 @@ START_TEST(measured_beside_predicted) {
     ck_assert_int_eq(measured.n, 1);
     ck_assert_double_eq_tol(measured.rows[0].error_frac, result.step.terms.time_s / 0.5 - 1, 1e-12);
 }
-END_TEST
 
 /* The example needs about 3 GB: with 2 GB it does not fit and is not simulated, unless that is asked for. */
-START_TEST(does_not_fit) {
+TSIM_TEST(does_not_fit) {
     example_init(&e);
     run(false);
     e.accelerator.memory_bytes = 0.8 * result.step.memory.peak_bytes;
@@ -239,25 +228,5 @@ START_TEST(does_not_fit) {
     ck_assert(!result.step.fits && result.step.simulated);
     ck_assert_double_gt(result.step.terms.time_s, 0);
 }
-END_TEST
 
-static Suite *run_suite(void) {
-    Suite *suite = suite_create("run");
-    TCase *tcase = tcase_create("identities");
-    tcase_add_test(tcase, throughput);
-    tcase_add_test(tcase, blocks_of_data_collectives);
-    tcase_add_test(tcase, copies_before_reductions);
-    tcase_add_test(tcase, gradients_reduced_once);
-    tcase_add_test(tcase, executed_by_hand);
-    tcase_add_test(tcase, no_more_than_the_peak);
-    tcase_add_test(tcase, recomputation_is_in_hfu_alone);
-    tcase_add_test(tcase, energy);
-    tcase_add_test(tcase, whole_run);
-    tcase_add_test(tcase, skipped_steps_of_loss_scaling);
-    tcase_add_test(tcase, measured_beside_predicted);
-    tcase_add_test(tcase, does_not_fit);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(run_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

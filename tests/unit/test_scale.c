@@ -25,7 +25,7 @@ static void set_row(size_t i, int64_t n_accelerators, int64_t batch, double comp
 
 /* Strong: 8, 4.5 and 2.75 s on 1, 2 and 4. Speed-ups 16/9 and 32/11, efficiencies 8/9 and 8/11. On 4, ideal is a
  * quarter of each term: compute 2 of 2.25 (0.25 lost), communication 0 of 0.5 (0.5 lost): 2/3 of the loss. */
-START_TEST(strong) {
+TSIM_TEST(strong) {
     set_row(0, 1, 64, 8, 0, 0);
     set_row(1, 2, 64, 4.25, 0.25, 0);
     set_row(2, 4, 64, 2.25, 0.5, 0);
@@ -39,10 +39,9 @@ START_TEST(strong) {
     ck_assert_double_eq_tol(rows[2].excess_s, 0.5, 1e-15);
     ck_assert_double_eq_tol(rows[2].share_frac, 2.0 / 3, 1e-15);
 }
-END_TEST
 
 /* Weak: the work of each stays, so compute of 8 s is no loss and the bubble's second is. */
-START_TEST(weak) {
+TSIM_TEST(weak) {
     set_row(0, 1, 16, 8, 0.5, 0);
     set_row(1, 4, 64, 8, 0.5, 1.5);
     tsim_scale_analyse(rows, 2, 0, &scale);
@@ -51,10 +50,9 @@ START_TEST(weak) {
     ck_assert_double_eq_tol(rows[1].excess_s, 1.5, 1e-15);
     ck_assert_double_eq(rows[1].share_frac, 1);
 }
-END_TEST
 
 /* Efficiencies 1, 8/9, 8/11, and 8/14.4 on 8: the first below 0.8 is 4, the last above is 2. */
-START_TEST(the_knee_of_a_limit) {
+TSIM_TEST(the_knee_of_a_limit) {
     set_row(0, 1, 64, 8, 0, 0);
     set_row(1, 2, 64, 4.25, 0.25, 0);
     set_row(2, 4, 64, 2.25, 0.5, 0);
@@ -66,10 +64,9 @@ START_TEST(the_knee_of_a_limit) {
     tsim_scale_analyse(rows, 4, 0.5, &scale);
     ck_assert(!scale.has_knee && scale.last_above == 3);
 }
-END_TEST
 
 /* Slopes 1, 1, 0: throughput stops growing after 4. There the next count costs 2 s instead of 1: the bubble. */
-START_TEST(the_knee_of_a_bend) {
+TSIM_TEST(the_knee_of_a_bend) {
     set_row(0, 1, 64, 8, 0, 0);
     set_row(1, 2, 64, 4, 0, 0);
     set_row(2, 4, 64, 2, 0, 0);
@@ -78,19 +75,17 @@ START_TEST(the_knee_of_a_bend) {
     ck_assert(scale.has_knee && scale.knee == 2 && scale.knee_cause == TSIM_OUTCOME_BUBBLE);
     ck_assert_double_eq_tol(scale.knee_excess_s, 1, 1e-15);
 }
-END_TEST
 
 /* Each doubling costs 1 %: a slope of 1 - log2(1.01) = 0.986, no bend worth the name. */
-START_TEST(a_straight_line_has_no_knee) {
+TSIM_TEST(a_straight_line_has_no_knee) {
     double step_s = 8;
     for (size_t i = 0; i < 5; i++, step_s *= 0.505)
         set_row(i, INT64_C(1) << i, 64, step_s, 0, 0);
     tsim_scale_analyse(rows, 5, 0, &scale);
     ck_assert(!scale.has_knee);
 }
-END_TEST
 
-START_TEST(points_that_do_not_run_are_passed_over) {
+TSIM_TEST(points_that_do_not_run_are_passed_over) {
     set_row(0, 1, 64, 8, 0, 0);
     rows[0].point.status = TSIM_POINT_DOES_NOT_FIT;
     set_row(1, 2, 64, 4, 0, 0);
@@ -103,33 +98,16 @@ START_TEST(points_that_do_not_run_are_passed_over) {
     ck_assert_double_eq(rows[3].speedup, 2);
     ck_assert(scale.has_knee && scale.knee == 3 && scale.last_above == 1);
 }
-END_TEST
 
-START_TEST(nothing_runs) {
+TSIM_TEST(nothing_runs) {
     set_row(0, 1, 64, 8, 0, 0);
     rows[0].point.status = TSIM_POINT_INVALID;
     tsim_scale_analyse(rows, 1, 0.8, &scale);
     ck_assert(!scale.has_knee && !scale.has_last_above && !rows[0].has_cause);
 }
-END_TEST
 
 static void reset(void) {
     scale = (struct tsim_scale){.is_weak = false};
 }
 
-static Suite *scale_suite(void) {
-    Suite *suite = suite_create("scale");
-    TCase *tests = tcase_create("scale");
-    tcase_add_checked_fixture(tests, reset, NULL);
-    tcase_add_test(tests, strong);
-    tcase_add_test(tests, weak);
-    tcase_add_test(tests, the_knee_of_a_limit);
-    tcase_add_test(tests, the_knee_of_a_bend);
-    tcase_add_test(tests, a_straight_line_has_no_knee);
-    tcase_add_test(tests, points_that_do_not_run_are_passed_over);
-    tcase_add_test(tests, nothing_runs);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(scale_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, reset, NULL)

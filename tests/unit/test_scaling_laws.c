@@ -25,25 +25,23 @@ static double effective_tokens(double unique_tokens, double epochs) {
 }
 
 /* Gopher has 280 G parameters on 300 G tokens, and Chinchilla 70 G on 1.4 T, by the fit of approach 3. */
-START_TEST(losses_of_gopher_and_chinchilla) {
+TSIM_TEST(losses_of_gopher_and_chinchilla) {
     ck_assert_double_eq_tol(loss_nats(280e9, 300e9), 1.993, 1e-3);
     ck_assert_double_eq_tol(loss_nats(70e9, 1.4e12), 1.936, 1e-3);
 }
-END_TEST
 
 /* Kaplan et al. 2020, section 1.1: one to two million tokens for their largest models at convergence, a loss of about
  * 2.8; figure 10: 2e8 / L^4.76 */
-START_TEST(the_critical_batch_grows_as_the_loss_falls) {
+TSIM_TEST(the_critical_batch_grows_as_the_loss_falls) {
     double at_convergence = critical_batch_tokens(2.8);
     ck_assert_double_ge(at_convergence, 1e6);
     ck_assert_double_le(at_convergence, 2e6);
     ck_assert_double_eq_tol(critical_batch_tokens(1), 2e8, 1);
     ck_assert_double_eq_tol(log2(critical_batch_tokens(2) / critical_batch_tokens(4)), 4.76, 5e-3);
 }
-END_TEST
 
 /* Up to four epochs are almost as good as new data; no number of them is worth more than 16.4 times the data. */
-START_TEST(epochs_wear_off) {
+TSIM_TEST(epochs_wear_off) {
     ck_assert_double_eq(effective_tokens(1e9, 0.5), 0.5e9);
     ck_assert_double_eq(effective_tokens(1e9, 1), 1e9);
     ck_assert_double_ge(effective_tokens(1e9, 4), 0.92 * 4e9);
@@ -51,7 +49,6 @@ START_TEST(epochs_wear_off) {
     ck_assert_double_le(effective_tokens(1e9, 1e6), 16.4e9);
     ck_assert_double_ge(effective_tokens(1e9, 1e6), 16.3e9);
 }
-END_TEST
 
 static struct tsim_scaling_laws scaling_laws_of(struct tsim_arena *arena, const char *const settings[][2], size_t n) {
     static struct tsim_diags diags;
@@ -73,7 +70,7 @@ static struct tsim_scaling_laws scaling_laws_of(struct tsim_arena *arena, const 
 }
 
 /* 69 G parameters on 2 T tokens: 29 a parameter. 6 N D of compute are as much as 20 a parameter of sqrt(N D / 20). */
-START_TEST(llama2_70b_is_well_fed) {
+TSIM_TEST(llama2_70b_is_well_fed) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     struct tsim_scaling_laws r = scaling_laws_of(&arena, NULL, 0);
@@ -84,9 +81,8 @@ START_TEST(llama2_70b_is_well_fed) {
     ck_assert(isnan(r.epochs) && isnan(r.learning_rate));
     tsim_arena_release(&arena);
 }
-END_TEST
 
-START_TEST(a_hungry_run_with_a_huge_batch_is_told) {
+TSIM_TEST(a_hungry_run_with_a_huge_batch_is_told) {
     static const char *const SETTINGS[][2] = {{"training.tokens", "100 G"}, {"training.global_batch_size", "4096"}};
     struct tsim_arena arena;
     tsim_arena_init(&arena);
@@ -97,18 +93,5 @@ START_TEST(a_hungry_run_with_a_huge_batch_is_told) {
     ck_assert_double_eq_tol((r.tokens_factor - 1) * (r.steps_factor - 1), 1, 1e-9);
     tsim_arena_release(&arena);
 }
-END_TEST
 
-static Suite *scaling_laws_suite(void) {
-    Suite *suite = suite_create("scaling_laws");
-    TCase *all = tcase_create("all");
-    tcase_add_test(all, losses_of_gopher_and_chinchilla);
-    tcase_add_test(all, the_critical_batch_grows_as_the_loss_falls);
-    tcase_add_test(all, epochs_wear_off);
-    tcase_add_test(all, llama2_70b_is_well_fed);
-    tcase_add_test(all, a_hungry_run_with_a_huge_batch_is_told);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-TSIM_TEST_MAIN(scaling_laws_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -11,7 +11,7 @@
 
 /* ---- defaults ---- */
 
-START_TEST(defaults) {
+TSIM_TEST(defaults) {
     const struct tsim_scenario *sc = must(load_with(path_of("base.yaml"), NULL, 0));
     ck_assert_uint_eq(diags.n_items, 0);
     ck_assert_int_eq(sc->model->kv_heads, 4);
@@ -50,9 +50,8 @@ START_TEST(defaults) {
     ck_assert(!sc->software_defaulted);
     ck_assert_str_eq(sc->file, path_of("base.yaml"));
 }
-END_TEST
 
-START_TEST(words) {
+TSIM_TEST(words) {
     ck_assert_str_eq(tsim_precision_name(TSIM_FP8), "fp8");
     ck_assert_str_eq(tsim_optimizer_name(TSIM_GALORE_8BIT), "galore-8bit");
     ck_assert_str_eq(tsim_recompute_name(TSIM_RECOMPUTE_EVERY), "every");
@@ -61,11 +60,10 @@ START_TEST(words) {
     ck_assert_str_eq(tsim_metric_name(TSIM_METRIC_MODEL_TFLOPS_PER_GPU), "model_tflops_per_gpu");
     ck_assert_str_eq(tsim_metric_name(TSIM_METRIC_ENERGY), "energy");
 }
-END_TEST
 
 /* ---- one setting, what it resolves to ---- */
 
-START_TEST(layers) {
+TSIM_TEST(layers) {
     const struct tsim_override interleaved[] = {{"parallelism.virtual_pipeline", "2"}};
     const struct tsim_scenario *sc = must(load_with(path_of("base.yaml"), interleaved, 1));
     ck_assert_int_eq(sc->parallelism.schedule, TSIM_SCHEDULE_INTERLEAVED);
@@ -90,9 +88,8 @@ START_TEST(layers) {
     ck_assert(sc->parallelism.overlap.expert); /* its pairs are there for that */
     ck_assert_int_eq(sc->parallelism.layers_per_chunk[1], 4);
 }
-END_TEST
 
-START_TEST(recomputation) {
+TSIM_TEST(recomputation) {
     ck_assert_int_eq(must(load_set("training.recompute", "{every: 3}"))->training.recompute_every, 3);
     ck_assert_uint_eq(tsim_recompute_parts(must(load_set("training.recompute", "[norms, ffn]"))),
                       TSIM_RECOMPUTE_NORMS | TSIM_RECOMPUTE_FFN);
@@ -106,42 +103,37 @@ START_TEST(recomputation) {
     ck_assert_int_eq(must(load_set("training.recompute", "sqrt"))->training.recompute_every, 2); /* 4 layers a stage */
     ck_assert_int_eq(must(load_set("training.recompute", "full"))->training.recompute, TSIM_RECOMPUTE_FULL);
 }
-END_TEST
 
-START_TEST(sharding_groups) {
+TSIM_TEST(sharding_groups) {
     ck_assert_int_eq(must(load_set("parallelism.zero_group", "2"))->parallelism.zero_group_ranks, 2);
     /* A node of four holds two replicas of tensor 2. */
     ck_assert_int_eq(must(load_set("parallelism.zero_group", "node"))->parallelism.zero_group_ranks, 2);
     ck_assert_int_eq(must(load_set("parallelism.context", "2"))->parallelism.zero_group_ranks,
                      4); /* data 2 x context 2 */
 }
-END_TEST
 
-START_TEST(run_length) {
+TSIM_TEST(run_length) {
     const struct tsim_scenario *sc = must(load_set("training.tokens", "2 T"));
     ck_assert_int_eq(sc->training.length_kind, TSIM_LENGTH_TOKENS);
     ck_assert_double_eq(sc->training.length, 2e12);
     sc = must(load_set("training.steps", "5"));
     ck_assert_int_eq(sc->training.length_kind, TSIM_LENGTH_STEPS);
 }
-END_TEST
 
-START_TEST(overlap_of_the_scenario_wins) {
+TSIM_TEST(overlap_of_the_scenario_wins) {
     const struct tsim_scenario *sc = must(load_set("parallelism.overlap", "{gradients: false, pipeline: true}"));
     ck_assert(!sc->parallelism.overlap.gradients);
     ck_assert(sc->parallelism.overlap.pipeline);
     ck_assert(sc->software->overlap.gradients);
 }
-END_TEST
 
-START_TEST(learned_positions_bound_the_default_length) {
+TSIM_TEST(learned_positions_bound_the_default_length) {
     const struct tsim_override sets[] = {
         {"model", "{layers: 8, hidden: 64, heads: 8, vocab: 9, position: learned, positions: 256}"},
         {"training", "{global_batch_size: 16}"}};
     ck_assert_int_eq(must(load_with(path_of("base.yaml"), sets, 2))->training.sequence_length, 256);
     ck_assert_int_eq(must(load_with(path_of("base.yaml"), sets, 2))->model->ffn_hidden, 256); /* 4 x 64 */
 }
-END_TEST
 
 /* The shape is as even as can be, with multiples of `wrap` in every dimension where the number allows it. */
 static const struct torus_case {
@@ -157,7 +149,7 @@ static const struct torus_case {
     {"{dimensions: 3}", "48", {4, 6, 8}},
 };
 
-START_TEST(shape_of_a_torus) {
+TSIM_TEST_ROWS(shape_of_a_torus, TORI) {
     const struct torus_case *c = &TORI[_i];
     const struct tsim_override sets[] = {{"cluster.fabric.topology", "torus"},
                                          {"cluster.fabric.torus", c->torus},
@@ -167,9 +159,8 @@ START_TEST(shape_of_a_torus) {
     for (int d = 0; d < 3; d++)
         ck_assert_int_eq(sc->cluster.torus_shape[d], c->shape[d]);
 }
-END_TEST
 
-START_TEST(measured) {
+TSIM_TEST(measured) {
     const struct tsim_scenario *sc =
         must(load_set("measured", "{source: s, step_time: 3 s, mfu: 51.4 %, model_tflops_per_gpu: 137,"
                                   " tokens_per_s: 93000, memory_peak: 70 GB}"));
@@ -180,19 +171,17 @@ START_TEST(measured) {
     ck_assert(sc->measured.has[TSIM_METRIC_TOKENS_PER_S]);
     ck_assert(!sc->measured.has[TSIM_METRIC_HFU]);
 }
-END_TEST
 
 /* Bare numbers are SI in a --set, and numbers below an id or a mapping amend it. */
-START_TEST(settings_reach_into_the_machine) {
+TSIM_TEST(settings_reach_into_the_machine) {
     ck_assert_double_eq(must(load_set("cluster.fabric.bandwidth", "25e9 B/s"))->cluster.fabric->link_bytes_per_s, 25e9);
     const struct tsim_scenario *sc = must(load_set("cluster.node.accelerator.memory", "32 GB"));
     ck_assert_double_eq(sc->cluster.node->accelerator->memory_bytes, 32e9);
     ck_assert_int_eq(sc->cluster.node->accelerators, 4);
     ck_assert_double_eq(must(load_set("software.dropout", "0.1"))->software->dropout, 0.1);
 }
-END_TEST
 
-START_TEST(estimates_that_enter) {
+TSIM_TEST(estimates_that_enter) {
     const struct tsim_scenario *sc = must(load_with(path_of("base.yaml"), NULL, 0));
     ck_assert_uint_eq(sc->n_estimates, 2); /* neither fp32's rate nor flash3's */
     ck_assert_str_eq(sc->estimates[0], "chip efficiency.matrix_sustained.bf16");
@@ -200,11 +189,10 @@ START_TEST(estimates_that_enter) {
     sc = must(load_set("software.attention_kernel", "cudnn"));
     ck_assert_uint_eq(sc->n_estimates, 3);
 }
-END_TEST
 
 /* ---- extends and references ---- */
 
-START_TEST(extending) {
+TSIM_TEST(extending) {
     write_file("middle.yaml", "extends: base.yaml\nname: middle\ntraining: {global_batch_size: 32}\n");
     write_file("top.yaml", "extends: middle.yaml\nname: top\nparallelism: {tensor: 1}\n");
     const struct tsim_scenario *sc = must(load_with(path_of("top.yaml"), NULL, 0));
@@ -216,10 +204,9 @@ START_TEST(extending) {
     struct tsim_override set = {"training.global_batch_size", "64"}; /* beats the files */
     ck_assert_int_eq(must(load_with(path_of("top.yaml"), &set, 1))->training.global_batch_size, 64);
 }
-END_TEST
 
 /* A mistake in a file that is taken over is shown there. */
-START_TEST(places_of_what_is_taken_over) {
+TSIM_TEST(places_of_what_is_taken_over) {
     write_file("wrong.yaml", "extends: base.yaml\ntraining: {precision: bf17}\n");
     write_file("top.yaml", "extends: ./wrong.yaml\nname: top\n");
     ck_assert_ptr_null(load_with(path_of("top.yaml"), NULL, 0));
@@ -228,9 +215,8 @@ START_TEST(places_of_what_is_taken_over) {
     ck_assert_int_eq(diags.items[0].at.line, 2);
     ck_assert_str_eq(diags.items[0].source_line, "training: {precision: bf17}");
 }
-END_TEST
 
-START_TEST(cycles) {
+TSIM_TEST(cycles) {
     write_file("a.yaml", "extends: b.yaml\n");
     write_file("b.yaml", "extends: ./a.yaml\n"); /* another name of the same file */
     ck_assert_ptr_null(load_with(path_of("a.yaml"), NULL, 0));
@@ -239,15 +225,13 @@ START_TEST(cycles) {
     ck_assert_str_eq(diags.items[0].hint,
                      tsim_arena_printf(&arena, "%s/a.yaml -> %s/b.yaml -> %s/./a.yaml", folder, folder, folder));
 }
-END_TEST
 
-START_TEST(long_chains) {
+TSIM_TEST(long_chains) {
     for (int i = 0; i < 20; i++)
         write_file(tsim_arena_printf(&arena, "c%d.yaml", i), tsim_arena_printf(&arena, "extends: c%d.yaml\n", i + 1));
     ck_assert_ptr_null(load_with(path_of("c0.yaml"), NULL, 0));
     ck_assert_str_eq(diags.items[0].message, "a chain of more than 16 files");
 }
-END_TEST
 
 static void write_keys(const char *name, const char *extends, char prefix, int n_keys) {
     char *text = tsim_arena_alloc(&arena, 32 + 16 * (size_t)n_keys);
@@ -258,17 +242,16 @@ static void write_keys(const char *name, const char *extends, char prefix, int n
 }
 
 /* Each within the limits of a file, together beyond them. */
-START_TEST(files_that_are_too_large_together) {
+TSIM_TEST(files_that_are_too_large_together) {
     write_keys("a.yaml", "base.yaml", 'a', TSIM_VALUE_MAX_KEYS / 2);
     write_keys("b.yaml", "a.yaml", 'b', TSIM_VALUE_MAX_KEYS / 2);
     ck_assert_ptr_null(load_with(path_of("b.yaml"), NULL, 0));
     ck_assert_uint_eq(diags.n_errors, 1);
     assert_says(diags.items[0].message, "together are too large");
 }
-END_TEST
 
 /* A list within the limits that a setting makes too large, and one too deep. */
-START_TEST(settings_that_grow_too_large) {
+TSIM_TEST(settings_that_grow_too_large) {
     char *text = tsim_arena_alloc(&arena, 2 * TSIM_VALUE_MAX_NODES + 100);
     text[0] = '[';
     for (int i = 1; i < TSIM_VALUE_MAX_NODES; i++)
@@ -284,7 +267,6 @@ START_TEST(settings_that_grow_too_large) {
     ck_assert_ptr_null(load_set("measured.a.b.c", deep));
     ck_assert_str_eq(diags.items[1].message, "the scenario gets too deep or too large");
 }
-END_TEST
 
 static void make_folder(const char *name) {
     ck_assert_int_eq(mkdir(path_of(name), 0700), 0);
@@ -308,7 +290,7 @@ static void make_catalogue(void) {
     ck_assert_int_eq(setenv("TSIM_DATA", folder, 1), 0);
 }
 
-START_TEST(ids_and_paths) {
+TSIM_TEST(ids_and_paths) {
     make_catalogue();
     ck_assert_double_eq(must(load_set("cluster.fabric", "net-a"))->cluster.fabric->latency_s, 2e-6);
     const struct tsim_fabric *fabric = must(load_set("cluster.fabric", "net-b"))->cluster.fabric;
@@ -322,7 +304,6 @@ START_TEST(ids_and_paths) {
     write_file("user.yaml", "extends: base.yaml\ncluster: {fabric: hardware/fabrics/net-a.yaml}\n");
     ck_assert_str_eq(must(load_with(path_of("user.yaml"), NULL, 0))->cluster.fabric->name, "net-a");
 }
-END_TEST
 
 static const struct wrong_id {
     const char *id, *message, *hint;
@@ -340,16 +321,15 @@ static const struct wrong_id {
     {"[net-a]", "mapping, found a list", ""},
 };
 
-START_TEST(wrong_ids) {
+TSIM_TEST_ROWS(wrong_ids, WRONG_IDS) {
     make_catalogue();
     ck_assert_ptr_null(load_set("cluster.fabric", WRONG_IDS[_i].id));
     ck_assert_uint_eq(diags.n_errors, 1);
     assert_says(diags.items[0].message, WRONG_IDS[_i].message);
     assert_says(diags.items[0].hint, WRONG_IDS[_i].hint);
 }
-END_TEST
 
-START_TEST(catalogue_that_is_not_there) {
+TSIM_TEST(catalogue_that_is_not_there) {
     ck_assert_int_eq(setenv("TSIM_DATA", path_of("nowhere"), 1), 0);
     ck_assert_ptr_null(load_set("cluster.fabric", "ib-ndr"));
     ck_assert_int_eq(diags.items[0].status, TSIM_ERR_IO);
@@ -357,10 +337,9 @@ START_TEST(catalogue_that_is_not_there) {
     size_t n_ids;
     ck_assert_int_eq(tsim_catalogue_list(&arena, TSIM_CATALOGUE_NODES, &ids, &n_ids, &diags), TSIM_ERR_IO);
 }
-END_TEST
 
 /* An unknown id leaves the pointer as it was. */
-START_TEST(loading_by_id) {
+TSIM_TEST(loading_by_id) {
     make_catalogue();
     const struct tsim_model *model = NULL;
     const struct tsim_accelerator *accelerator = NULL;
@@ -379,10 +358,9 @@ START_TEST(loading_by_id) {
     ck_assert_int_eq(tsim_catalogue_load_fabric(&arena, "net-a", &found, &diags), TSIM_OK);
     ck_assert_str_eq(found->name, "net-a");
 }
-END_TEST
 
 /* A scenario of the same name among the published ones hides nothing and is listed once. */
-START_TEST(an_id_in_two_folders) {
+TSIM_TEST(an_id_in_two_folders) {
     make_catalogue();
     make_folder("scenarios");
     make_folder("scenarios/published");
@@ -394,9 +372,8 @@ START_TEST(an_id_in_two_folders) {
     ck_assert_uint_eq(n, 1);
     ck_assert_str_eq(tsim_catalogue_file(&arena, TSIM_CATALOGUE_SCENARIOS, "job"), path_of("scenarios/job.yaml"));
 }
-END_TEST
 
-START_TEST(listing_and_describing) {
+TSIM_TEST(listing_and_describing) {
     make_catalogue();
     const char *const *ids;
     size_t n;
@@ -430,9 +407,8 @@ START_TEST(listing_and_describing) {
             ck_assert_double_eq_tol(entries[i].number, expected[i].number, 1e-12 * expected[i].number + 1e-300);
     }
 }
-END_TEST
 
-START_TEST(every_accelerator_has_a_single_node) {
+TSIM_TEST(every_accelerator_has_a_single_node) {
     const struct tsim_node *node;
     ck_assert_int_eq(tsim_catalogue_load_node(&arena, "single-h100-sxm", &node, &diags), TSIM_OK);
     ck_assert_int_eq(node->accelerators, 1);
@@ -440,7 +416,6 @@ START_TEST(every_accelerator_has_a_single_node) {
     ck_assert_str_eq(node->accelerator->name, "h100-sxm");
     ck_assert_int_eq(tsim_catalogue_load_node(&arena, "single-nothing", &node, &diags), TSIM_ERR_REFERENCE);
 }
-END_TEST
 
 /* ---- the resolved form reads back to the same ---- */
 
@@ -526,7 +501,7 @@ static const struct tsim_override CHOICES[][4] = {
 };
 
 /* Random settings of known seeds; those that contradict each other are skipped, but not too many may. */
-START_TEST(random_scenarios_read_back) {
+TSIM_TEST(random_scenarios_read_back) {
     enum { N_CHOICES = sizeof CHOICES / sizeof CHOICES[0] };
     const int n_cases = (int)random_cases(40);
     struct random_source random = {4711};
@@ -547,9 +522,8 @@ START_TEST(random_scenarios_read_back) {
     }
     ck_assert_int_gt(n_good, n_cases / 4);
 }
-END_TEST
 
-START_TEST(shipped_scenarios_read_back) {
+TSIM_TEST(shipped_scenarios_read_back) {
     const char *const *ids;
     size_t n;
     struct tsim_arena own;
@@ -564,7 +538,6 @@ START_TEST(shipped_scenarios_read_back) {
     }
     tsim_arena_release(&own);
 }
-END_TEST
 
 /* ---- hostile input: BASE with bytes changed, lines dropped, doubled and swapped ---- */
 
@@ -585,7 +558,7 @@ static size_t mutate(struct random_source *random, char *text, size_t length) {
     return length;
 }
 
-START_TEST(mutilated_scenarios) {
+TSIM_TEST(mutilated_scenarios) {
     struct random_source random = {99};
     const long n_cases = random_cases(75);
     for (long i = 0; i < n_cases; i++) {
@@ -597,7 +570,6 @@ START_TEST(mutilated_scenarios) {
         tsim_arena_reset(&arena);
     }
 }
-END_TEST
 
 static const char *const EXTREMES[] = {"0",  "1",  "-1", "9007199254740992", "1e18", "1e308", "999999", "auto",
                                        "[]", "{}", "~"};
@@ -624,7 +596,7 @@ static const char *const NUMBERS[] = {
     "training.tokens",
 };
 
-START_TEST(extreme_numbers) {
+TSIM_TEST_ROWS(extreme_numbers, NUMBERS) {
     for (size_t i = 0; i < sizeof EXTREMES / sizeof EXTREMES[0]; i++)
         for (size_t j = 0; j < sizeof NUMBERS / sizeof NUMBERS[0]; j++) {
             struct tsim_override sets[] = {{NUMBERS[_i], EXTREMES[i]},
@@ -636,11 +608,10 @@ START_TEST(extreme_numbers) {
             tsim_arena_reset(&arena);
         }
 }
-END_TEST
 
 /* A rate that a text says of its own wire reaches the same share of another text's; one that is said beside that, or
  * after it, stays as it is said. DGX H100: 365 of 450 GB/s, in the switch 480. */
-START_TEST(a_ring_follows_its_wire) {
+TSIM_TEST(a_ring_follows_its_wire) {
     static const struct {
         const char *node;
         double ring, reduce;
@@ -659,45 +630,5 @@ START_TEST(a_ring_follows_its_wire) {
     const struct tsim_scenario *sc = must(load_with(path_of("base.yaml"), sets, 3));
     ck_assert_double_eq_tol(sc->cluster.node->scale_up_ring_bytes_per_s, 182.5e9, 1);
 }
-END_TEST
 
-static Suite *scenario_suite(void) {
-    Suite *suite = suite_create("scenario");
-    TCase *tcase = tcase_create("scenario");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, defaults);
-    tcase_add_test(tcase, words);
-    tcase_add_test(tcase, layers);
-    tcase_add_test(tcase, recomputation);
-    tcase_add_test(tcase, sharding_groups);
-    tcase_add_test(tcase, run_length);
-    tcase_add_test(tcase, overlap_of_the_scenario_wins);
-    tcase_add_test(tcase, learned_positions_bound_the_default_length);
-    tcase_add_loop_test(tcase, shape_of_a_torus, 0, LENGTH(TORI));
-    tcase_add_test(tcase, measured);
-    tcase_add_test(tcase, settings_reach_into_the_machine);
-    tcase_add_test(tcase, estimates_that_enter);
-    tcase_add_test(tcase, extending);
-    tcase_add_test(tcase, files_that_are_too_large_together);
-    tcase_add_test(tcase, settings_that_grow_too_large);
-    tcase_add_test(tcase, places_of_what_is_taken_over);
-    tcase_add_test(tcase, cycles);
-    tcase_add_test(tcase, long_chains);
-    tcase_add_test(tcase, ids_and_paths);
-    tcase_add_loop_test(tcase, wrong_ids, 0, LENGTH(WRONG_IDS));
-    tcase_add_test(tcase, catalogue_that_is_not_there);
-    tcase_add_test(tcase, loading_by_id);
-    tcase_add_test(tcase, an_id_in_two_folders);
-    tcase_add_test(tcase, listing_and_describing);
-    tcase_add_test(tcase, every_accelerator_has_a_single_node);
-    tcase_add_test(tcase, random_scenarios_read_back);
-    tcase_add_test(tcase, shipped_scenarios_read_back);
-    tcase_add_test(tcase, mutilated_scenarios);
-    tcase_add_loop_test(tcase, extreme_numbers, 0, LENGTH(NUMBERS));
-    tcase_add_test(tcase, a_ring_follows_its_wire);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(scenario_suite)
+TSIM_MAIN(60, set_up, tear_down)

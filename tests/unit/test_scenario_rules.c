@@ -194,7 +194,7 @@ static const struct rule {
      "must be from 0.000001 to 1"},
 };
 
-START_TEST(rules) {
+TSIM_TEST_ROWS(rules, RULES) {
     const struct rule *c = &RULES[_i];
     const struct tsim_scenario *scenario = load_set(c->path, c->value);
     if (c->status == TSIM_OK) {
@@ -207,7 +207,6 @@ START_TEST(rules) {
     ck_assert_str_eq(diags.items[0].field, c->field);
     ck_assert_int_eq(diags.items[0].status, c->status);
 }
-END_TEST
 
 /* Rules that take more than one setting. */
 static const struct pair_rule {
@@ -295,7 +294,7 @@ static const struct pair_rule {
      "all, or a divisor of 1"},
 };
 
-START_TEST(rules_of_several_keys) {
+TSIM_TEST_ROWS(rules_of_several_keys, PAIR_RULES) {
     const struct pair_rule *c = &PAIR_RULES[_i];
     ck_assert_ptr_null(load_with(path_of("base.yaml"), c->sets, c->n_sets));
     size_t i = 0;
@@ -304,7 +303,6 @@ START_TEST(rules_of_several_keys) {
     ck_assert_msg(i < diags.n_items, "%s", diags.items[0].message);
     assert_says(diags.items[i].hint, c->hint);
 }
-END_TEST
 
 static const struct effect {
     struct tsim_override sets[2];
@@ -343,14 +341,13 @@ static const struct effect {
     {{{"model.positions", "128"}}, 1, "model.positions", "positions are not learned"},
 };
 
-START_TEST(settings_without_effect_are_warnings) {
+TSIM_TEST_ROWS(settings_without_effect_are_warnings, EFFECTS) {
     const struct effect *c = &EFFECTS[_i];
     must(load_with(path_of("base.yaml"), c->sets, c->n_sets));
     ck_assert_uint_eq(diags.n_warnings, 1);
     assert_says(diags.items[0].message, c->message);
     ck_assert_str_eq(diags.items[0].field, c->field);
 }
-END_TEST
 
 #define IMAGES "{layers: 2, hidden: 64, heads: 8, ffn_hidden: 256, vocab: 10, causal: false, image: "
 
@@ -369,7 +366,7 @@ static const struct image_rule {
     {IMAGES "{size: 16}}", "model.image", "multiple of patch 0"},
 };
 
-START_TEST(images) {
+TSIM_TEST_ROWS(images, IMAGE_RULES) {
     const struct image_rule *c = &IMAGE_RULES[_i];
     const struct tsim_override sets[] = {{"training", "{global_batch_size: 16}"}, {"model", c->model}};
     write_file("image.yaml", "extends: base.yaml\ntraining: {sequence_length: 197}\n");
@@ -384,10 +381,9 @@ START_TEST(images) {
         ck_assert_int_eq(scenario->training.sequence_length, 197);
     }
 }
-END_TEST
 
 /* A model of two stacks cannot have these. */
-START_TEST(one_stack_or_two) {
+TSIM_TEST_LOOP(one_stack_or_two, 0, 4) {
     static const struct tsim_override OTHERS[] = {{"model.parallel_block", "true"},
                                                   {"model.latent", "{kv_rank: 16, rope_dim: 4}"},
                                                   {"model.experts", "{count: 8, active: 2}"},
@@ -396,9 +392,8 @@ START_TEST(one_stack_or_two) {
     ck_assert_ptr_null(load_with(path_of("base.yaml"), sets, 2));
     assert_says(diags.items[0].message, "stack in this version");
 }
-END_TEST
 
-START_TEST(fabric_is_needed_between_nodes) {
+TSIM_TEST(fabric_is_needed_between_nodes) {
     const char *text = strstr(BASE, "  fabric:");
     const char *rest = strstr(text, "software:");
     write_file("nofabric.yaml", tsim_arena_printf(&arena, "%.*s%s", (int)(text - BASE), BASE, rest));
@@ -407,10 +402,9 @@ START_TEST(fabric_is_needed_between_nodes) {
     struct tsim_override one = {"cluster.nodes", "1"};
     ck_assert_ptr_null(must(load_with(path_of("nofabric.yaml"), &one, 1))->cluster.fabric);
 }
-END_TEST
 
 /* Lines from top to bottom, whatever the order of the tables. */
-START_TEST(mistakes_come_in_the_order_of_the_file) {
+TSIM_TEST(mistakes_come_in_the_order_of_the_file) {
     write_file("bad.yaml", "parallelism: {tensr: 8}\n"
                            "training: {precision: bf17}\n"
                            "extends: base.yaml\n"
@@ -422,21 +416,5 @@ START_TEST(mistakes_come_in_the_order_of_the_file) {
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(diags.items[i].at.line, lines[i]);
 }
-END_TEST
 
-static Suite *scenario_rules_suite(void) {
-    Suite *suite = suite_create("scenario rules");
-    TCase *tcase = tcase_create("rules");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_loop_test(tcase, rules, 0, LENGTH(RULES));
-    tcase_add_loop_test(tcase, rules_of_several_keys, 0, LENGTH(PAIR_RULES));
-    tcase_add_loop_test(tcase, settings_without_effect_are_warnings, 0, LENGTH(EFFECTS));
-    tcase_add_loop_test(tcase, images, 0, LENGTH(IMAGE_RULES));
-    tcase_add_loop_test(tcase, one_stack_or_two, 0, 4);
-    tcase_add_test(tcase, fabric_is_needed_between_nodes);
-    tcase_add_test(tcase, mistakes_come_in_the_order_of_the_file);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(scenario_rules_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

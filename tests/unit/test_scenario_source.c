@@ -58,7 +58,7 @@ static const struct tsim_scenario *load_from(const struct tsim_scenario_source *
     return scenario;
 }
 
-START_TEST(loads_are_as_from_the_file) {
+TSIM_TEST(loads_are_as_from_the_file) {
     const char *file = write_scenario();
     struct tsim_scenario_source source;
     const struct tsim_scenario *whole;
@@ -71,10 +71,9 @@ START_TEST(loads_are_as_from_the_file) {
     ck_assert_int_eq(load_from(&source, 1)->parallelism.tensor, 2);
     ck_assert_int_eq(load_from(&source, 0)->parallelism.tensor, 1); /* an override leaves no trace */
 }
-END_TEST
 
 /* Standard input cannot be read twice: the text is kept. The files that it extends are read again. */
-START_TEST(it_is_opened_again_without_its_file) {
+TSIM_TEST(it_is_opened_again_without_its_file) {
     const char *file = write_scenario();
     struct tsim_scenario_source source, again;
     ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_OK);
@@ -83,10 +82,9 @@ START_TEST(it_is_opened_again_without_its_file) {
     ck_assert_str_eq(tsim_scenario_json(&arena, load_from(&again, 1)),
                      tsim_scenario_json(&arena, load_from(&source, 1)));
 }
-END_TEST
 
 /* All loads from one source see the catalogue as it was at the first one; a new source sees what is there now. */
-START_TEST(catalogue_files_are_read_once) {
+TSIM_TEST(catalogue_files_are_read_once) {
     const char *file = write_scenario();
     struct tsim_scenario_source source, later;
     ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_OK);
@@ -96,10 +94,9 @@ START_TEST(catalogue_files_are_read_once) {
     ck_assert_int_eq(tsim_scenario_open(&arena, file, &later, &diags), TSIM_OK);
     ck_assert_int_eq(load_from(&later, 0)->model->layers, 6);
 }
-END_TEST
 
 /* A kept file serves the scenarios that are opened later, as long as it is as it was. */
-START_TEST(kept_files_are_read_anew_when_they_change) {
+TSIM_TEST(kept_files_are_read_anew_when_they_change) {
     static const int LAYERS[] = {4, 4, 6, 12};
     const char *file = write_scenario();
     tsim_catalogue_keep(&other);
@@ -112,9 +109,8 @@ START_TEST(kept_files_are_read_anew_when_they_change) {
     }
     tsim_catalogue_keep(NULL);
 }
-END_TEST
 
-START_TEST(mistakes_keep_their_places) {
+TSIM_TEST(mistakes_keep_their_places) {
     const char *file = write_scenario();
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
@@ -129,19 +125,5 @@ START_TEST(mistakes_keep_their_places) {
     ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_ERR_REFERENCE);
     ck_assert_int_eq(diags.items[diags.n_items - 1].at.line, 1);
 }
-END_TEST
 
-static Suite *scenario_source_suite(void) {
-    Suite *suite = suite_create("scenario_source");
-    TCase *tests = tcase_create("scenario_source");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, loads_are_as_from_the_file);
-    tcase_add_test(tests, it_is_opened_again_without_its_file);
-    tcase_add_test(tests, catalogue_files_are_read_once);
-    tcase_add_test(tests, kept_files_are_read_anew_when_they_change);
-    tcase_add_test(tests, mistakes_keep_their_places);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(scenario_source_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

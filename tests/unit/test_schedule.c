@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Narayanan et al. 2021, figure 4 (top), shows the order with 3 stages and 4 micro-batches. */
-START_TEST(one_forward_one_backward) {
+TSIM_TEST(one_forward_one_backward) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_1F1B, 3, 1, 4, 0};
     assert_order(z, 0, "F0 F1 F2 B0 F3 B1 B2 B3");
     assert_order(z, 1, "F0 F1 B0 F2 B1 F3 B2 B3");
@@ -13,9 +13,8 @@ START_TEST(one_forward_one_backward) {
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 0), 3);
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 2), 1);
 }
-END_TEST
 
-START_TEST(gpipe_and_sequential) {
+TSIM_TEST(gpipe_and_sequential) {
     struct tsim_schedule_shape gpipe = {TSIM_SCHEDULE_GPIPE, 2, 1, 3, 0};
     assert_order(gpipe, 0, "F0 F1 F2 B0 B1 B2");
     assert_order(gpipe, 1, "F0 F1 F2 B0 B1 B2");
@@ -24,38 +23,34 @@ START_TEST(gpipe_and_sequential) {
     assert_order(sequential, 0, "F0 B0 F1 B1");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&sequential, 0), 1);
 }
-END_TEST
 
 /* Narayanan et al. 2021, figure 4 (bottom) with 2 stages, 2 chunks, 4 micro-batches: warm-up of stage s is
  * 2 (p - 1 - s) + (v - 1) p = 4 and 2. */
-START_TEST(interleaved) {
+TSIM_TEST(interleaved) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 4, 0};
     assert_order(z, 0, "F0a F1a F0b F1b F2a B0b F3a B1b F2b B0a F3b B1a B2b B3b B2a B3a");
     assert_order(z, 1, "F0a F1a F0b B0b F1b B1b F2a B0a F3a B1a F2b B2b F3b B3b B2a B3a");
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 0), 5);
     ck_assert_int_eq(tsim_schedule_peak_in_flight(&z, 1), 3);
 }
-END_TEST
 
 /* With one group of micro-batches Megatron does all forwards first. */
-START_TEST(interleaved_with_one_group) {
+TSIM_TEST(interleaved_with_one_group) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 2, 0};
     assert_order(z, 1, "F0a F1a F0b F1b B0b B1b B0a B1a");
 }
-END_TEST
 
 /* Three micro-batches, which two stages do not divide, as one group of three: a warm-up of 2 (p - 1 - s) + (v - 1) 3
  * (NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py, get_pp_rank_microbatches, get_schedule_table). */
-START_TEST(interleaved_in_larger_groups) {
+TSIM_TEST(interleaved_in_larger_groups) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 3, 3};
     assert_order(z, 0, "F0a F1a F2a F0b F1b F2b B0b B1b B2b B0a B1a B2a");
     assert_order(z, 1, "F0a F1a F2a F0b B0b F1b B1b F2b B2b B0a B1a B2a");
 }
-END_TEST
 
 /* Two calls of a schedule over two micro-batches each: the second begins where the first has drained. All passes of a
  * call are warm-up in one group (above). Slots number them in the order in which stages run them. */
-START_TEST(runs_of_the_schedule) {
+TSIM_TEST(runs_of_the_schedule) {
     struct tsim_schedule_shape plain = {TSIM_SCHEDULE_1F1B, 2, 1, 4, .run = 2},
                                z = {TSIM_SCHEDULE_INTERLEAVED, 2, 2, 4, .run = 2};
     assert_order(plain, 0, "F0 F1 B0 B1 F2 F3 B2 B3");
@@ -69,10 +64,9 @@ START_TEST(runs_of_the_schedule) {
         ck_assert_int_eq(tsim_schedule_slot(&z, item), n[item.kind == TSIM_PASS_BACKWARD]++);
     }
 }
-END_TEST
 
 /* Every pass comes exactly once, each backward after its forward, and the in-flight peak is counted. */
-START_TEST(every_pass_once) {
+TSIM_TEST(every_pass_once) {
     struct tsim_schedule_shape shapes[] = {
         {TSIM_SCHEDULE_1F1B, 5, 1, 7, 0},        {TSIM_SCHEDULE_1F1B, 6, 1, 3, 0},
         {TSIM_SCHEDULE_GPIPE, 3, 1, 5, 0},       {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8, 0},
@@ -95,7 +89,6 @@ START_TEST(every_pass_once) {
             ck_assert_int_eq(live, 0);
         }
 }
-END_TEST
 
 static void assert_same(struct tsim_pass_item a, struct tsim_pass_item b) {
     ck_assert_int_eq(a.kind, b.kind);
@@ -108,7 +101,7 @@ static void assert_same(struct tsim_pass_item a, struct tsim_pass_item b) {
 /* Passes that no pass of the other direction takes turns with: warm-up and the first after it, and as many at the end;
  * in dualpipe what is in no pair, of 16 stages in half h = 0 ... 7 from outside 2 (7 - h) + 2 (h + 1) + 7 - h forward
  * (steps 1 to 3 of deepseek-ai/DualPipe) and as many backward, and one more of each in the middle. */
-START_TEST(passes_alone) {
+TSIM_TEST_LOOP(passes_alone, 0, 16) {
     static const struct {
         struct tsim_schedule_shape shape;
         int32_t stage, forward, backward;
@@ -140,10 +133,9 @@ START_TEST(passes_alone) {
     ck_assert_int_eq(n_alone[0], CASES[_i].forward);
     ck_assert_int_eq(n_alone[1], CASES[_i].backward);
 }
-END_TEST
 
 /* Filling an order at once, and replaying what it holds, does as item by item; the latter in any unit. */
-START_TEST(filled_as_item_by_item) {
+TSIM_TEST_LOOP(filled_as_item_by_item, 0, 6) {
     static const struct tsim_schedule_shape shapes[] = {
         {TSIM_SCHEDULE_1F1B, 4, 1, 6, 0},        {TSIM_SCHEDULE_GPIPE, 2, 1, 3, 0},
         {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 8, 0}, {TSIM_SCHEDULE_INTERLEAVED, 4, 2, 4, 0},
@@ -173,10 +165,9 @@ START_TEST(filled_as_item_by_item) {
         ck_assert_double_eq_tol(tsim_schedule_peak(z, stage, KILO, NULL), peak / 1000, 1e-12);
     }
 }
-END_TEST
 
 /* A middle that is said to repeat does so, kind by kind, slots as many further as said. */
-START_TEST(regular_middle) {
+TSIM_TEST_LOOP(regular_middle, 0, 7) {
     const struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 5, 1, 17, 0},
                                                  {TSIM_SCHEDULE_1F1B, 4, 1, 3, 0},
                                                  {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 20, 0},
@@ -198,23 +189,5 @@ START_TEST(regular_middle) {
     }
     ck_assert(n_compared > 0 || z->microbatches < 2 * z->stages);
 }
-END_TEST
 
-static Suite *schedule_suite(void) {
-    Suite *suite = suite_create("schedule");
-    TCase *tcase = tcase_create("orders");
-    tcase_add_test(tcase, one_forward_one_backward);
-    tcase_add_test(tcase, gpipe_and_sequential);
-    tcase_add_test(tcase, interleaved);
-    tcase_add_test(tcase, interleaved_with_one_group);
-    tcase_add_test(tcase, interleaved_in_larger_groups);
-    tcase_add_test(tcase, runs_of_the_schedule);
-    tcase_add_test(tcase, every_pass_once);
-    tcase_add_loop_test(tcase, passes_alone, 0, 16);
-    tcase_add_loop_test(tcase, regular_middle, 0, 7);
-    tcase_add_loop_test(tcase, filled_as_item_by_item, 0, 6);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(schedule_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -10,26 +10,24 @@
 
 /* Qi et al. 2023, figure 2: 4 stages, 8 micro-batches. The first stage computes weight gradients at once, the last
  * puts them off until four micro-batches are held. */
-START_TEST(zb_h1_figure) {
+TSIM_TEST(zb_h1_figure) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_ZB_H1, 4, 1, 8};
     assert_order(z, 0, "F0 F1 F2 F3 I0 W0 F4 I1 W1 F5 I2 W2 F6 I3 W3 F7 I4 W4 I5 W5 I6 W6 I7 W7");
     assert_order(z, 1, "F0 F1 F2 I0 F3 I1 W0 F4 I2 W1 F5 I3 W2 F6 I4 W3 F7 I5 W4 I6 W5 I7 W6 W7");
     assert_order(z, 2, "F0 F1 I0 F2 I1 F3 I2 W0 F4 I3 W1 F5 I4 W2 F6 I5 W3 F7 I6 W4 I7 W5 W6 W7");
     assert_order(z, 3, "F0 I0 F1 I1 F2 I2 F3 I3 W0 F4 I4 W1 F5 I5 W2 F6 I6 W3 F7 I7 W4 W5 W6 W7");
 }
-END_TEST
 
 /* Figure 3 has 4 stages and 8 micro-batches; 7, 5, 3, 1 forwards before the first backward, and a parallelogram. */
-START_TEST(zb_h2_figure) {
+TSIM_TEST(zb_h2_figure) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_ZB_H2, 4, 1, 8};
     assert_order(z, 0, "F0 F1 F2 F3 F4 F5 F6 I0 W0 F7 I1 W1 I2 W2 I3 W3 I4 W4 I5 W5 I6 W6 I7 W7");
     assert_order(z, 1, "F0 F1 F2 F3 F4 I0 W0 F5 I1 F6 I2 F7 I3 W1 I4 W2 I5 W3 I6 W4 I7 W5 W6 W7");
     assert_order(z, 3, "F0 I0 W0 F1 I1 F2 I2 F3 I3 F4 I4 F5 I5 F6 I6 F7 I7 W1 W2 W3 W4 W5 W6 W7");
 }
-END_TEST
 
 /* Section 6: chunk a of stage i is part i, chunk b part 2p-1-i. 3 stages, 6 micro-batches, by handcrafted_zb_v. */
-START_TEST(zb_v_order) {
+TSIM_TEST(zb_v_order) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_ZB_V, 3, 2, 6};
     assert_order(z, 0,
                  "F0a F1a F2a F3a F4a F0b I0b W0b F1b I1b W1b F2b I2b W2b F5a I0a W0a F3b I3b W3b I1a W1a F4b "
@@ -42,11 +40,10 @@ START_TEST(zb_v_order) {
         ck_assert_int_eq(tsim_schedule_part(&z, stage, 1), 5 - stage);
     }
 }
-END_TEST
 
 /* DeepSeek-V3 report, figure 5: 8 ranks, 20 micro-batches, 10 in each direction; deepseek-ai/DualPipe, dualpipe.py, for
  * the ranks at the edge and in the middle. Rank 0: F0 x 6, F0F1, I1W1F1 x 3, then pairs. */
-START_TEST(dualpipe_figure) {
+TSIM_TEST(dualpipe_figure) {
     struct tsim_schedule_shape z = {TSIM_SCHEDULE_DUALPIPE, 8, 2, 20};
     assert_order(z, 0,
                  "F0a F1a F2a F3a F4a F5a F6a F0b I0b W0b F1b I1b W1b F2b I2b W2b F3b F7a&B3b F4b&B0a F8a&B4b "
@@ -64,7 +61,6 @@ START_TEST(dualpipe_figure) {
         ck_assert_int_eq(tsim_schedule_part(&z, stage, 1), 7 - stage);
     }
 }
-END_TEST
 
 /* ---- replay ---- */
 
@@ -156,7 +152,7 @@ static double work_s(struct tsim_schedule_shape shape, struct tsim_stage_times t
 
 /* Equal stages: the idle time between a stage's first and last pass is the published closed form. f, b, w are not
  * equal; dualpipe's form is exact for f = b. */
-START_TEST(published_bubbles) {
+TSIM_TEST(published_bubbles) {
     static const struct tsim_stage_times TIMES[] = {{1, 1, 1}, {2, 2, 1}, {10, 11, 9}, {3, 5, 2}, {4, 4, 3}};
     static const int32_t SIZES[][2] = {{2, 4}, {4, 8}, {4, 12}, {8, 20}, {8, 64}};
     for (size_t t = 0; t < sizeof TIMES / sizeof TIMES[0]; t++)
@@ -175,11 +171,10 @@ START_TEST(published_bubbles) {
             ck_assert_double_eq_tol(dual.last_s - work_s(z, TIMES[t]), tsim_schedule_bubble_s(&z, TIMES[t]), 1e-9);
         }
 }
-END_TEST
 
 /* zb-v with f = b = w: no stage is ever idle between its first pass and its last; with unequal times a little (section
  * 6: the bubble depends on how near they are). */
-START_TEST(zb_v_bubble) {
+TSIM_TEST(zb_v_bubble) {
     for (int32_t p = 1; p <= 8; p++) {
         struct tsim_schedule_shape z = {TSIM_SCHEDULE_ZB_V, p, 2, 2 * p + 3};
         struct tsim_stage_times equal = {1, 1, 1}, unequal = {10, 11, 9};
@@ -190,7 +185,6 @@ START_TEST(zb_v_bubble) {
                             0.2 * tsim_schedule_bubble_s(&h1, whole));
     }
 }
-END_TEST
 
 /* Expects every pass of every micro-batch once, in an order that is possible on the stage alone. A whole backward pass
  * counts as both gradients. */
@@ -222,7 +216,7 @@ static void check_once(struct tsim_schedule_shape z, int32_t stage) {
 
 /* Activations held, in micro-batches of a whole stage: zb-h1 p (as 1f1b), zb-h2 2p-1 (Qi et al. 2023, table 2), zb-v p
  * (two chunks of half a stage each), dualpipe p+1 (DeepSeek-V3, table 2): on every stage. */
-START_TEST(published_memory) {
+TSIM_TEST(published_memory) {
     const int32_t most = getenv("TSIM_CASES") ? 9 : 6;
     for (int32_t p = 1; p <= most; p++)
         for (int32_t m = 1; m <= 3 * p + 2; m++)
@@ -246,10 +240,9 @@ START_TEST(published_memory) {
                 }
             }
 }
-END_TEST
 
 /* The peak with what stays for the weight gradient is that of counting item by item, in any unit. */
-START_TEST(peak_by_counting) {
+TSIM_TEST(peak_by_counting) {
     static const enum tsim_schedule SCHEDULES[] = {TSIM_SCHEDULE_ZB_H1, TSIM_SCHEDULE_ZB_H2, TSIM_SCHEDULE_ZB_V,
                                                    TSIM_SCHEDULE_DUALPIPE};
     static const double WHOLE[] = {5, 3}, KEPT[] = {2, 4}, KILO_WHOLE[] = {5e-3, 3e-3}, KILO_KEPT[] = {2e-3, 4e-3};
@@ -280,21 +273,5 @@ START_TEST(peak_by_counting) {
             ck_assert_double_eq(held, 0);
         }
 }
-END_TEST
 
-static Suite *zero_bubble_suite(void) {
-    Suite *suite = suite_create("schedule, zero bubble");
-    TCase *tcase = tcase_create("orders");
-    tcase_add_test(tcase, zb_h1_figure);
-    tcase_add_test(tcase, zb_h2_figure);
-    tcase_add_test(tcase, zb_v_order);
-    tcase_add_test(tcase, dualpipe_figure);
-    tcase_add_test(tcase, published_bubbles);
-    tcase_add_test(tcase, zb_v_bubble);
-    tcase_add_test(tcase, published_memory);
-    tcase_add_test(tcase, peak_by_counting);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(zero_bubble_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

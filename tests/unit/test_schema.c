@@ -87,7 +87,7 @@ static struct thing read_thing(const char *text) {
     return thing;
 }
 
-START_TEST(every_kind) {
+TSIM_TEST(every_kind) {
     struct thing t = read_thing("schema: thing/v1\n"
                                 "name: it\n"
                                 "flag: true\n"
@@ -112,9 +112,8 @@ START_TEST(every_kind) {
     ck_assert(!t.inner.is_on);
     ck_assert_int_eq(t.custom, 2);
 }
-END_TEST
 
-START_TEST(defaults) {
+TSIM_TEST(defaults) {
     struct thing t = read_thing("name: it\n");
     ck_assert_uint_eq(diags.n_errors, 0); /* `inner` is absent as a whole: then its power is not required */
     ck_assert_int_eq(t.count, 3);
@@ -124,9 +123,8 @@ START_TEST(defaults) {
     ck_assert(t.inner.is_on);
     ck_assert_double_eq(t.inner.power_w, 0);
 }
-END_TEST
 
-START_TEST(words_and_bare_numbers) {
+TSIM_TEST(words_and_bare_numbers) {
     ck_assert_int_eq(read_thing("{name: n, replicas: none}").replicas, -1);
     ck_assert_int_eq(read_thing("{name: n, replicas: 0}").replicas, 0);
     ck_assert_double_eq(read_thing("{name: n, tflops: 137.5}").measured_flops_per_s, 137.5e12);
@@ -134,7 +132,6 @@ START_TEST(words_and_bare_numbers) {
     ck_assert_str_eq(read_thing("{name: \"\"}").name, ""); /* quoted: meant */
     ck_assert_uint_eq(diags.n_errors, 0);
 }
-END_TEST
 
 static const struct mistake {
     const char *text;
@@ -195,7 +192,7 @@ static const struct mistake {
      "expected none: intervals are of quantities, found a list", ""},
 };
 
-START_TEST(mistakes) {
+TSIM_TEST_ROWS(mistakes, MISTAKES) {
     const struct mistake *c = &MISTAKES[_i];
     read_thing(c->text);
     ck_assert_uint_eq(diags.n_errors, 1);
@@ -207,16 +204,14 @@ START_TEST(mistakes) {
     ck_assert_int_eq(diag->at.line, c->line);
     ck_assert_int_eq(diag->at.column, c->column);
 }
-END_TEST
 
-START_TEST(all_mistakes_at_once) {
+TSIM_TEST(all_mistakes_at_once) {
     struct thing t = read_thing("{nam: x, count: x, rate: 5, colour: x, inner: {power: x}, custom: 3}");
     ck_assert_uint_eq(diags.n_errors, 7); /* with the missing name */
     ck_assert_double_eq(t.rate_bytes_per_s, 0);
 }
-END_TEST
 
-START_TEST(many_mistakes_are_counted) {
+TSIM_TEST(many_mistakes_are_counted) {
     char *text = tsim_arena_alloc(&arena, 20 * 4000 + 100), *end = text;
     for (int i = 0; i < 4000; i++)
         end += sprintf(end, "key%d: %d\n", i, i);
@@ -224,7 +219,6 @@ START_TEST(many_mistakes_are_counted) {
     ck_assert_uint_eq(diags.n_errors, 4001);
     ck_assert_uint_eq(diags.n_items, TSIM_MAX_DIAGS);
 }
-END_TEST
 
 /* ---- sources ---- */
 
@@ -246,7 +240,7 @@ static const struct tsim_note *find_note(const struct notes *notes, const char *
     return NULL;
 }
 
-START_TEST(sources) {
+TSIM_TEST(sources) {
     struct notes notes = {.n = 0};
     struct tsim_reader reader = {.arena = &arena, .diags = &diags, .note = keep, .context = &notes};
     struct thing thing = {.name = NULL};
@@ -277,7 +271,6 @@ START_TEST(sources) {
     ck_assert(!find_note(&notes, "count")->is_default);
     ck_assert_ptr_null(find_note(&notes, "share")); /* neither given nor with a default */
 }
-END_TEST
 
 /* ---- writing ---- */
 
@@ -289,7 +282,7 @@ static const char *write_thing(const struct thing *thing, const char *const *est
     return tsim_writer_finish(&writer, &arena);
 }
 
-START_TEST(json) {
+TSIM_TEST(json) {
     static const char *const estimates[] = {"inner.power"};
     struct thing thing = {.name = "it",
                           .count = 3,
@@ -321,7 +314,6 @@ START_TEST(json) {
     thing.custom = 0;
     ck_assert_ptr_nonnull(strstr(write_thing(&thing, NULL, 0), "\"custom\": []"));
 }
-END_TEST
 
 /* Texts that JSON and libyaml treat differently: quotes, controls, separators, marks, characters beyond 16 bits. */
 static const char *const TEXTS[] = {
@@ -342,14 +334,13 @@ static const char *const TEXTS[] = {
     "*x",
 };
 
-START_TEST(text_reads_back) {
+TSIM_TEST_ROWS(text_reads_back, TEXTS) {
     struct thing thing = {.name = TEXTS[_i], .count = 1, .inner = {.power_w = 1}};
     ck_assert_str_eq(read_thing(write_thing(&thing, NULL, 0)).name, TEXTS[_i]);
     ck_assert_uint_eq(diags.n_errors, 0);
 }
-END_TEST
 
-START_TEST(text_that_is_not_utf8_is_marked) {
+TSIM_TEST(text_that_is_not_utf8_is_marked) {
     struct thing thing = {.name = "a\xFF\xC3"
                                   "b",
                           .count = 1,
@@ -359,26 +350,5 @@ START_TEST(text_that_is_not_utf8_is_marked) {
     thing.name = "\x80\xF0\x9F\x98\x80"; /* no first byte of a character, then one of four bytes */
     ck_assert_str_eq(read_thing(write_thing(&thing, NULL, 0)).name, "\xEF\xBF\xBD\xF0\x9F\x98\x80");
 }
-END_TEST
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static Suite *schema_suite(void) {
-    Suite *suite = suite_create("schema");
-    TCase *tcase = tcase_create("schema");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, every_kind);
-    tcase_add_test(tcase, defaults);
-    tcase_add_test(tcase, words_and_bare_numbers);
-    tcase_add_loop_test(tcase, mistakes, 0, LENGTH(MISTAKES));
-    tcase_add_test(tcase, all_mistakes_at_once);
-    tcase_add_test(tcase, many_mistakes_are_counted);
-    tcase_add_test(tcase, sources);
-    tcase_add_test(tcase, json);
-    tcase_add_loop_test(tcase, text_reads_back, 0, LENGTH(TEXTS));
-    tcase_add_test(tcase, text_that_is_not_utf8_is_marked);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(schema_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

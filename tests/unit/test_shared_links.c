@@ -114,7 +114,7 @@ static double uplink_bytes(const struct tsim_step_simulation *s) {
 
 /* The uplinks of a leaf carry what its 16 ranks send, 8:1 at 16 / 8 times a port's rate. All of the wait is the group's
  * own: other terms stay. Message by message it takes as long. */
-START_TEST(groups_meet_on_uplinks) {
+TSIM_TEST(groups_meet_on_uplinks) {
     static const struct tsim_tier EVEN = {.ports = N_BELOW, .oversubscription = 1},
                                   SHORT = {.ports = N_BELOW, .oversubscription = 8};
     static const enum tsim_axis AXES[] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
@@ -141,7 +141,6 @@ START_TEST(groups_meet_on_uplinks) {
             ck_assert_double_eq_tol(uplink_bytes(&narrow), N_BELOW * sent.nic_bytes, 1e-6 * uplink_bytes(&narrow));
     }
 }
-END_TEST
 
 static struct tsim_step_simulation simulate_experts(const struct tsim_tier *tier, enum tsim_network network) {
     init_leaves(TSIM_AXIS_EXPERT, tier);
@@ -155,7 +154,7 @@ static struct tsim_step_simulation simulate_experts(const struct tsim_tier *tier
  * weights, take the same at 8:1; those of all else, and their weights, leave each leaf once, over 16 / 8 uplinks
  * instead of the 8 NICs of a node. One goes after the other, so only the second are held up, and the step by as
  * much. */
-START_TEST(only_one_of_two_reductions_is_held_up) {
+TSIM_TEST(only_one_of_two_reductions_is_held_up) {
     static const struct tsim_tier EVEN = {.ports = N_BELOW, .oversubscription = 1},
                                   SHORT = {.ports = N_BELOW, .oversubscription = 8};
     struct tsim_step_simulation even = simulate_experts(&EVEN, TSIM_NETWORK_FLUID),
@@ -173,7 +172,6 @@ START_TEST(only_one_of_two_reductions_is_held_up) {
                             0.01 * steps.stage_groups[0].terms.exposed_data_s);
     ck_assert_double_eq_tol(narrow.stage_groups[0].terms.compute_s, even.stage_groups[0].terms.compute_s, 1e-9);
 }
-END_TEST
 
 /* ---- in step ---- */
 
@@ -192,7 +190,7 @@ static void init_beside(enum tsim_axis axis, enum tsim_routing routing, double c
 /* Groups that nothing tells apart wait for each other's bytes, also by hashed routes. If their kernels vary, they drift
  * apart, and some compute while others send. Message by message is no variation (step/folding/in_step.h). Without
  * TSIM_CASES each axis has one kind of routes. */
-START_TEST(groups_stay_in_step_unless_they_vary) {
+TSIM_TEST(groups_stay_in_step_unless_they_vary) {
     static const enum tsim_axis AXES[] = {TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
     for (int a = 0; a < 2; a++)
         for (int hashed = 0; hashed < 2; hashed++) {
@@ -212,7 +210,6 @@ START_TEST(groups_stay_in_step_unless_they_vary) {
                               fluid_s[0], fluid_s[1]);
         }
 }
-END_TEST
 
 /* ---- other topologies ---- */
 
@@ -247,7 +244,7 @@ static void be_pcie(void) {
     e.node.socket_link_bytes_per_s = 10e9;
 }
 
-START_TEST(fluid_against_messages) {
+TSIM_TEST(fluid_against_messages) {
     static void (*const TOPOLOGIES[])(void) = {be_dragonfly, be_torus, be_pcie};
     static const char *const NAMES[] = {"dragonfly", "torus", "PCIe"};
     static const enum tsim_axis AXES[] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT};
@@ -262,12 +259,11 @@ START_TEST(fluid_against_messages) {
                           (int)AXES[a], fluid_s, steps_s);
         }
 }
-END_TEST
 
 /* Tensor groups along one dimension of a torus and data-parallel groups along the other meet on no link, so one rank
  * stands for all. With tensor groups of half a dimension, data-parallel groups go along both and meet them, in all
  * replicas alike as the torus closes to rings: one replica stands for all, on links that they share. */
-START_TEST(replicas_of_a_torus_fold) {
+TSIM_TEST(replicas_of_a_torus_fold) {
     for (int zero = 0; zero <= 3; zero++)
         for (int64_t tensor = 2; tensor <= 4; tensor += 2) {
             be_torus();
@@ -284,11 +280,10 @@ START_TEST(replicas_of_a_torus_fold) {
             ck_assert_double_eq_tol(folded.time_s, unfolded.time_s, 1e-9 * unfolded.time_s);
         }
 }
-END_TEST
 
 /* All cards of a node without NICs reduce gradients over its switches and between its sockets, whose links one replica
  * meets as well as eight. */
-START_TEST(replicas_of_one_node_fold) {
+TSIM_TEST(replicas_of_one_node_fold) {
     be_pcie();
     be_of(TSIM_AXIS_TENSOR, 1);
     e.scenario.parallelism.overlap.gradients = true;
@@ -299,11 +294,10 @@ START_TEST(replicas_of_one_node_fold) {
     ck_assert_double_gt(unfolded.stage_groups[0].data_busy_s, 0);
     ck_assert_double_eq_tol(folded.time_s, unfolded.time_s, 1e-9 * unfolded.time_s);
 }
-END_TEST
 
 /* Context ranks, and ranks of experts, reduce gradients over the links of their exchanges. If they are all ranks of a
  * torus, every one is simulated, on separate links in place of one link with all of a rank's bandwidth. */
-START_TEST(exchanges_meet_gradients_of_the_same_ranks) {
+TSIM_TEST(exchanges_meet_gradients_of_the_same_ranks) {
     static const enum tsim_axis AXES[] = {TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
     for (int a = 0; a < 2; a++) {
         be_torus();
@@ -318,22 +312,5 @@ START_TEST(exchanges_meet_gradients_of_the_same_ranks) {
                       "axis %d: %.12g s folded, %.12g s unfolded", (int)AXES[a], folded.time_s, unfolded.time_s);
     }
 }
-END_TEST
 
-static Suite *shared_links_suite(void) {
-    Suite *suite = suite_create("shared links");
-    TCase *tests = tcase_create("by hand");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, groups_meet_on_uplinks);
-    tcase_add_test(tests, only_one_of_two_reductions_is_held_up);
-    tcase_add_test(tests, groups_stay_in_step_unless_they_vary);
-    tcase_add_test(tests, fluid_against_messages);
-    tcase_add_test(tests, replicas_of_a_torus_fold);
-    tcase_add_test(tests, replicas_of_one_node_fold);
-    tcase_add_test(tests, exchanges_meet_gradients_of_the_same_ranks);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(shared_links_suite)
+TSIM_MAIN(60, set_up, tear_down)

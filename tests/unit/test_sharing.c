@@ -43,7 +43,7 @@ static void expect_flowed(int32_t of_resource, double units) {
 }
 
 /* Alone, an activity has min(C / d, bound), known at once. Three activities are on resources of their own. */
-START_TEST(alone_takes_the_smallest_limit) {
+TSIM_TEST(alone_takes_the_smallest_limit) {
     ck_assert(start_on_two(0, 1, HUGE_VAL, resource(10), 2, resource(100), 50)); /* min(10/2, 100/50) = 2 */
     ck_assert(start_on_two(1, 1, 1.5, resource(10), 2, resource(100), 50));      /* its bound */
     ck_assert(start_on(2, 1e9, HUGE_VAL, resource(7), 1));                       /* a weight means nothing alone */
@@ -52,10 +52,9 @@ START_TEST(alone_takes_the_smallest_limit) {
     expect_rate(1, 1.5);
     expect_rate(2, 7);
 }
-END_TEST
 
 /* With x1 + x2 <= 3 each has half, and the same bit by bit. */
-START_TEST(two_on_one_link_get_half) {
+TSIM_TEST(two_on_one_link_get_half) {
     int32_t link = resource(3);
     ck_assert(start_on(0, 1, HUGE_VAL, link, 1));
     ck_assert(!start_on(1, 1, HUGE_VAL, link, 1));
@@ -69,11 +68,10 @@ START_TEST(two_on_one_link_get_half) {
     tsim_sharing_solve(&sharing);
     expect_rate(1, 3);
 }
-END_TEST
 
 /* x1 + 2 x2 <= 20, w = 1, 1/2: x1 = 2 x2, so 4 x2 = 20: 10 and 5. Then x3 comes, 2 x1 + x3 <= 60. The levels: 20 / (1 +
  * 2/2) = 10, 60 / (2 + 1) = 20; so x1 and x2 stay, and x3 takes what is left of the second: 60 - 20 = 40. */
-START_TEST(who_comes_later_takes_what_is_left) {
+TSIM_TEST(who_comes_later_takes_what_is_left) {
     int32_t first = resource(20), second = resource(60);
     start_on_two(0, 1, HUGE_VAL, first, 1, second, 2);
     start_on(1, 0.5, HUGE_VAL, first, 2);
@@ -86,11 +84,10 @@ START_TEST(who_comes_later_takes_what_is_left) {
     expect_rate(1, 5);
     expect_rate(2, 40);
 }
-END_TEST
 
 /* x1 + x2 <= 1 with x1 <= 1/4: the other takes the rest, 3/4. Bounds in proportion to weights as well: w = 4, 1 would
  * give 0.8 and 0.2, but x1 <= 0.6 leaves 0.4. */
-START_TEST(a_bound_leaves_the_rest_to_the_others) {
+TSIM_TEST(a_bound_leaves_the_rest_to_the_others) {
     int32_t one = resource(1), two = resource(1);
     start_on(0, 1, 0.25, one, 1);
     start_on(1, 1, HUGE_VAL, one, 1);
@@ -102,10 +99,9 @@ START_TEST(a_bound_leaves_the_rest_to_the_others) {
     expect_rate(2, 0.6);
     expect_rate(3, 0.4);
 }
-END_TEST
 
 /* Activity 0 crosses a link of 1 and one of 0.2, activity 1 only the link of 1, so they have 0.2 and 0.8. */
-START_TEST(limited_elsewhere_leaves_the_rest) {
+TSIM_TEST(limited_elsewhere_leaves_the_rest) {
     int32_t wide = resource(1), narrow = resource(0.2);
     start_on_two(0, 1, HUGE_VAL, wide, 1, narrow, 1);
     start_on(1, 1, HUGE_VAL, wide, 1);
@@ -113,11 +109,10 @@ START_TEST(limited_elsewhere_leaves_the_rest) {
     expect_rate(0, 0.2);
     expect_rate(1, 0.8);
 }
-END_TEST
 
 /* Parking lot: one long flow over links of 1, 1, 4, a short one on each. The links of 1 fill at level 1/2; the long
  * flow is then 1/2, which leaves 3.5 of the last link to its short flow. */
-START_TEST(parking_lot) {
+TSIM_TEST(parking_lot) {
     int32_t links[3] = {resource(1), resource(1), resource(4)};
     tsim_sharing_set(&sharing, 0, 1, HUGE_VAL);
     for (int i = 0; i < 3; i++)
@@ -131,13 +126,12 @@ START_TEST(parking_lot) {
     expect_rate(2, 0.5);
     expect_rate(3, 3.5);
 }
-END_TEST
 
 /* A change that travels: links of 1, 1.5, 2; f0 on the first two, f1 on the last two, f2 on the last.
  * Without g: the middle link fills at 3/4 (f0 = f1 = 3/4), the last leaves 5/4 to f2.
  * With g on the first link: it fills at 1/2 (g = f0 = 1/2); then f1 <= 1 in the middle and f1 + f2 <= 2 in the last:
  * both 1. */
-START_TEST(a_change_travels_as_far_as_it_matters) {
+TSIM_TEST(a_change_travels_as_far_as_it_matters) {
     int32_t first = resource(1), middle = resource(1.5), last = resource(2);
     enum { F0, F1, F2, G };
     start_on_two(F0, 1, HUGE_VAL, first, 1, middle, 1);
@@ -159,12 +153,11 @@ START_TEST(a_change_travels_as_far_as_it_matters) {
         tsim_sharing_solve(&sharing);
     }
 }
-END_TEST
 
 /* A collective of rate 1 (its links) takes 1/10 of each of 100 memories. A memory-bound operator comes and goes on one
  * memory: it gets the other 9/10 (its share is then 0.9 / 0.5, larger than the collective's 1 / 1, so the memory is its
  * bottleneck), and each coming looks at one activity, each going at none. */
-START_TEST(a_solve_looks_only_at_what_changes) {
+TSIM_TEST(a_solve_looks_only_at_what_changes) {
     enum { COLLECTIVE, OPERATOR, N_MEMORIES = 100 };
     int32_t memory[N_MEMORIES], link = resource(1);
     tsim_sharing_set(&sharing, COLLECTIVE, 1, HUGE_VAL);
@@ -186,11 +179,10 @@ START_TEST(a_solve_looks_only_at_what_changes) {
         ck_assert_int_eq(sharing.n_filled, comings);
     }
 }
-END_TEST
 
 /* If the operator's share would be the smaller one, the collective gives way. With weight 1 each and
  * 0.1 c + x <= 1: level 1 / 1.1 < 1, so c = x = 1 / 1.1. */
-START_TEST(a_smaller_share_takes_from_a_larger_one) {
+TSIM_TEST(a_smaller_share_takes_from_a_larger_one) {
     int32_t link = resource(1), memory = resource(1);
     start_on_two(0, 1, HUGE_VAL, link, 1, memory, 0.1);
     start_on(1, 1, HUGE_VAL, memory, 1);
@@ -198,10 +190,9 @@ START_TEST(a_smaller_share_takes_from_a_larger_one) {
     expect_rate(0, 1 / 1.1);
     expect_rate(1, 1 / 1.1);
 }
-END_TEST
 
 /* While capacity stays free nobody is in anybody's way: no solve for starts, none for ends. */
-START_TEST(free_capacity_needs_no_solve) {
+TSIM_TEST(free_capacity_needs_no_solve) {
     int32_t wide = resource(10);
     for (int32_t a = 0; a < 9; a++)
         ck_assert(start_on(a, 1, 1, wide, 1));
@@ -210,11 +201,10 @@ START_TEST(free_capacity_needs_no_solve) {
     ck_assert(!tsim_sharing_needs_solve(&sharing));
     expect_flowed(wide, 18);
 }
-END_TEST
 
 /* A thousand and one flows go into one receiver: 1 / 1001 each, all the same bits; then one is bounded to a tenth of
  * that. */
-START_TEST(a_star_is_even_to_the_bit) {
+TSIM_TEST(a_star_is_even_to_the_bit) {
     enum { N = 1001 };
     int32_t hub = resource(1);
     for (int32_t a = 0; a < N; a++)
@@ -228,12 +218,11 @@ START_TEST(a_star_is_even_to_the_bit) {
     expect_rate(N, 0.1 / N);
     expect_rate(0, (1 - 0.1 / N) / N);
 }
-END_TEST
 
 /* Weights of 1e9 and 1e-9, capacities of 1e12 and 1e-3 in one system: x0 + x1 <= 1e12, x1 + x2 <= 1e-3, w = 1e9,
  * 1e-9, 1. The levels are 1e12 / 1e9 = 1e3 and 1e-3 / 1: the slow link fills first, x1 = 1e-12, x2 = 1e-3, and x0 has
  * the rest. */
-START_TEST(wide_ranges_of_numbers) {
+TSIM_TEST(wide_ranges_of_numbers) {
     int32_t fast = resource(1e12), slow = resource(1e-3);
     start_on(0, 1e9, HUGE_VAL, fast, 1);
     start_on_two(1, 1e-9, HUGE_VAL, fast, 1, slow, 1);
@@ -243,10 +232,9 @@ START_TEST(wide_ranges_of_numbers) {
     expect_rate(2, 1e-3 / (1 + 1e-9));
     expect_rate(0, 1e12);
 }
-END_TEST
 
 /* x0 + x1 + x2 <= 3, w = 1e17, 1, 1, x0 <= 1: all 1. The sum of the weights has forgotten the ones: 1e17 + 1 = 1e17. */
-START_TEST(small_weights_are_not_lost_beside_large_ones) {
+TSIM_TEST(small_weights_are_not_lost_beside_large_ones) {
     int32_t link = resource(3);
     start_on(1, 1, HUGE_VAL, link, 1);
     start_on(2, 1, HUGE_VAL, link, 1);
@@ -257,11 +245,10 @@ START_TEST(small_weights_are_not_lost_beside_large_ones) {
     expect_rate(1, 1);
     expect_rate(2, 1);
 }
-END_TEST
 
 /* Weights 0.1, 0.2, 0.3, of which the first ends and comes again: now the weights are added in another order, and 0.1 +
  * 0.3 + 0.2 is not 0.3 + 0.2 + 0.1 in the last bit. Nobody's rate has changed but that of the new one. */
-START_TEST(rounding_does_not_change_rates) {
+TSIM_TEST(rounding_does_not_change_rates) {
     int32_t link = resource(1);
     for (int32_t a = 0; a < 3; a++)
         start_on(a, 0.1 * (a + 1), HUGE_VAL, link, 1);
@@ -272,11 +259,10 @@ START_TEST(rounding_does_not_change_rates) {
     ck_assert_uint_eq(sharing.n_changed, 1);
     ck_assert_int_eq(sharing.changed[0], 0);
 }
-END_TEST
 
 /* Seven activities on a ring of seven links, each with demands 0.1, 0.2, 0.3 on three links in a row: 1 / 0.6 each. The
  * links add up their loads in different orders, so they fill at levels that differ in the last bit; rates must not. */
-START_TEST(symmetric_activities_are_even_to_the_bit) {
+TSIM_TEST(symmetric_activities_are_even_to_the_bit) {
     enum { N = 7 };
     for (int i = 0; i < N; i++)
         resource(1);
@@ -291,20 +277,18 @@ START_TEST(symmetric_activities_are_even_to_the_bit) {
     for (int32_t a = 1; a < N; a++)
         ck_assert(!(fabs(tsim_sharing_rate(&sharing, a) - tsim_sharing_rate(&sharing, 0)) > 0));
 }
-END_TEST
 
 /* Two demands on the same resource are one: (1 + 2) x <= 6. */
-START_TEST(demands_on_one_resource_add_up) {
+TSIM_TEST(demands_on_one_resource_add_up) {
     int32_t r = resource(6);
     start_on_two(0, 1, HUGE_VAL, r, 1, r, 2);
     expect_rate(0, 2);
     tsim_sharing_end(&sharing, 0, 5);
     expect_flowed(r, 15);
 }
-END_TEST
 
 /* The sum is 1e16 + 1 + 1 + ... (a thousand times), of which a plain sum would lose every one. */
-START_TEST(flowed_units_are_not_lost) {
+TSIM_TEST(flowed_units_are_not_lost) {
     int32_t r = resource(1);
     start_on(0, 1, HUGE_VAL, r, 1);
     tsim_sharing_end(&sharing, 0, 1e16);
@@ -314,10 +298,9 @@ START_TEST(flowed_units_are_not_lost) {
     }
     expect_flowed(r, 1e16 + 1000);
 }
-END_TEST
 
 /* Ended activities leave nothing behind: their demands are used again. */
-START_TEST(memory_is_that_of_the_living) {
+TSIM_TEST(memory_is_that_of_the_living) {
     int32_t r[3] = {resource(1), resource(2), resource(3)};
     for (int i = 0; i < 1000; i++) {
         for (int32_t a = 0; a < 3; a++)
@@ -329,32 +312,5 @@ START_TEST(memory_is_that_of_the_living) {
     }
     ck_assert_uint_eq(sharing.n_demands, 6);
 }
-END_TEST
 
-static Suite *sharing_suite(void) {
-    Suite *suite = suite_create("sharing");
-    TCase *tcase = tcase_create("sharing");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, alone_takes_the_smallest_limit);
-    tcase_add_test(tcase, two_on_one_link_get_half);
-    tcase_add_test(tcase, who_comes_later_takes_what_is_left);
-    tcase_add_test(tcase, a_bound_leaves_the_rest_to_the_others);
-    tcase_add_test(tcase, limited_elsewhere_leaves_the_rest);
-    tcase_add_test(tcase, parking_lot);
-    tcase_add_test(tcase, a_change_travels_as_far_as_it_matters);
-    tcase_add_test(tcase, a_solve_looks_only_at_what_changes);
-    tcase_add_test(tcase, a_smaller_share_takes_from_a_larger_one);
-    tcase_add_test(tcase, free_capacity_needs_no_solve);
-    tcase_add_test(tcase, a_star_is_even_to_the_bit);
-    tcase_add_test(tcase, wide_ranges_of_numbers);
-    tcase_add_test(tcase, small_weights_are_not_lost_beside_large_ones);
-    tcase_add_test(tcase, rounding_does_not_change_rates);
-    tcase_add_test(tcase, symmetric_activities_are_even_to_the_bit);
-    tcase_add_test(tcase, demands_on_one_resource_add_up);
-    tcase_add_test(tcase, flowed_units_are_not_lost);
-    tcase_add_test(tcase, memory_is_that_of_the_living);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(sharing_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -26,7 +26,7 @@ static void expect_solves(int64_t n_tasks, int64_t n_solves) {
 
 /* 1 unit/s. A's 1 unit takes 1 s; a hundred others wait out latencies of just 1 s: at that tick A ends, before they
  * begin to flow. Nobody ever shares with A, and the hundred are solved for once. 100 units at 1/100 each: 100 s. */
-START_TEST(latency_takes_nothing) {
+TSIM_TEST(latency_takes_nothing) {
     enum { N = 100 };
     int32_t link = resource(1);
     struct script_step *a = script_flow(&script, script_stream(&script), 1, 0, link), *others[N];
@@ -39,11 +39,10 @@ START_TEST(latency_takes_nothing) {
     ck_assert_int_eq(n_filled(), N);
     expect_solves(N + 1, 1);
 }
-END_TEST
 
 /* A (2 units) has the link alone until B's latency of 1 s is over; then 1/2 each. A has 1 left: 2 s more, 3 s. B (2
  * units) has 1 left then, which it moves alone: 4 s. B's latency goes by in full although the link is never free. */
-START_TEST(latency_goes_by_beside_a_busy_link) {
+TSIM_TEST(latency_goes_by_beside_a_busy_link) {
     int32_t link = resource(1);
     struct script_step *a = script_flow(&script, script_stream(&script), 2, 0, link);
     struct script_step *b = script_flow(&script, script_stream(&script), 2, S, link);
@@ -51,11 +50,10 @@ START_TEST(latency_goes_by_beside_a_busy_link) {
     script_expect(a, 0, 3 * S);
     script_expect(b, 0, 4 * S);
 }
-END_TEST
 
 /* A join waits for its last party (2 s), then waits out its latency (1 s), and only then slows A down. 1 unit/s; A has
  * 4 units, 1 left at 3 s, at 1/2: 5 s. The message of 3 units has 2 left then: 7 s. */
-START_TEST(neither_joining_nor_latency_takes_anything) {
+TSIM_TEST(neither_joining_nor_latency_takes_anything) {
     int32_t link = resource(1), early = script_stream(&script), late = script_stream(&script);
     struct script_step *a = script_flow(&script, script_stream(&script), 4, 0, link);
     script_step(&script, late, 0, 2 * S);
@@ -68,13 +66,12 @@ START_TEST(neither_joining_nor_latency_takes_anything) {
     script_expect(sent, 2 * S, 7 * S);
     script_expect(received, 2 * S, 7 * S);
 }
-END_TEST
 
 /* ---- bounds ---- */
 
 /* 10 units/s. Three bounded to 1, 2, 3 units/s leave 4 to an unbounded fourth. With 1, 2, 3 and 4 units all take 1 s;
  * the fourth was limited by the link alone, which it leaves with the others: no solve at the end. */
-START_TEST(bounds_leave_the_rest) {
+TSIM_TEST(bounds_leave_the_rest) {
     int32_t link = resource(10);
     struct script_step *steps[4];
     for (int i = 0; i < 4; i++) {
@@ -86,11 +83,10 @@ START_TEST(bounds_leave_the_rest) {
         script_expect(steps[i], 0, S);
     expect_solves(4, 1);
 }
-END_TEST
 
 /* 10 units/s for ten that are bounded to 1 each: together just the capacity, so nobody is ever in anybody's way. They
  * come and go at 0, 1, 2 ... s and each takes 5 s; up to five at a time. */
-START_TEST(bounds_that_fit_need_no_solve) {
+TSIM_TEST(bounds_that_fit_need_no_solve) {
     int32_t link = resource(10);
     struct script_step *steps[10];
     for (int i = 0; i < 10; i++) {
@@ -103,11 +99,10 @@ START_TEST(bounds_that_fit_need_no_solve) {
     ck_assert_int_eq(n_filled(), 0);
     expect_solves(10, 0);
 }
-END_TEST
 
 /* A bound that a share falls below stops binding, and binds again later. 4 units/s; A is bounded to 3 and has 8 units.
  * Alone until 1 s (3 done). Then B (4 units): 2 each, until B ends at 3 s (A: 4 more, 1 left). Alone at 3: 1/3 s. */
-START_TEST(a_bound_binds_again) {
+TSIM_TEST(a_bound_binds_again) {
     int32_t link = resource(4);
     struct script_step *a = script_flow(&script, script_stream(&script), 8, 0, link);
     struct script_step *b = script_flow(&script, script_stream(&script), 4, S, link);
@@ -116,13 +111,12 @@ START_TEST(a_bound_binds_again) {
     script_expect(b, 0, 3 * S);
     script_expect(a, 0, 3 * S + 333333333333);
 }
-END_TEST
 
 /* ---- once per tick ---- */
 
 /* 50 streams send 4 messages each, one after another, 1 unit at 1/50 unit/s: they end at 50, 100, 150, 200 s. At each
  * of these ticks 50 end and 50 start, with one solve, for 50. */
-START_TEST(ends_and_starts_of_a_tick_are_one_solve) {
+TSIM_TEST(ends_and_starts_of_a_tick_are_one_solve) {
     enum { N = 50, ROUNDS = 4 };
     int32_t link = resource(1);
     struct script_step *steps[N][ROUNDS];
@@ -138,11 +132,10 @@ START_TEST(ends_and_starts_of_a_tick_are_one_solve) {
     ck_assert_int_eq(n_filled(), ROUNDS * N);
     expect_solves(N * ROUNDS, ROUNDS);
 }
-END_TEST
 
 /* A cascade within one tick: a chain of 20 tasks of no length, each of which sets off a flow. All 20 flows start at
  * that tick, through 20 signals one after the other, and there is one solve. 20 units at 1 unit/s: 20 s. */
-START_TEST(a_cascade_within_a_tick_is_one_solve) {
+TSIM_TEST(a_cascade_within_a_tick_is_one_solve) {
     enum { N = 20 };
     int32_t link = resource(1), before = signal_of(0);
     struct script_step *flows[N];
@@ -158,11 +151,10 @@ START_TEST(a_cascade_within_a_tick_is_one_solve) {
     ck_assert_int_eq(n_filled(), N);
     expect_solves(2 * N, 1);
 }
-END_TEST
 
 /* Two links with a change each at the same tick (1 s): B comes on one, D on the other; one solve for both pairs. A and
  * C (2 units) have 1 left, at 1/2: 3 s. B and D (1 unit) have 1/2 done at 2 s and end at 3 s too. */
-START_TEST(changes_on_two_links_are_one_solve) {
+TSIM_TEST(changes_on_two_links_are_one_solve) {
     int32_t first = resource(1), second = resource(1);
     struct script_step *a = script_flow(&script, script_stream(&script), 2, 0, first);
     struct script_step *b = script_flow(&script, script_stream(&script), 1, S, first);
@@ -176,14 +168,13 @@ START_TEST(changes_on_two_links_are_one_solve) {
     ck_assert_int_eq(n_filled(), 4);
     expect_solves(4, 1);
 }
-END_TEST
 
 /* ---- only what changed ---- */
 
 /* 100 links of 3 units/s with two flows each (at 3/2, solved for at 0: 200). One more comes on link 7 at 1 s and goes:
  * 3 are looked at when it comes, the 2 that stay when it goes, the other 198 never again. 6 units at 3/2: 4 s. On link
  * 7: 1 s at 3/2, then at 1; the third ends its 1 unit at 2 s; 6 - 3/2 - 1 = 7/2 at 3/2: 7/3 s, 13/3 s. */
-START_TEST(other_links_are_not_looked_at) {
+TSIM_TEST(other_links_are_not_looked_at) {
     enum { N = 100, BUSY = 7 };
     struct script_step *steps[N][2], *third = NULL;
     for (int i = 0; i < N; i++) {
@@ -201,11 +192,10 @@ START_TEST(other_links_are_not_looked_at) {
     ck_assert_int_eq(n_filled(), 2 * N + 3 + 2);
     expect_solves(2 * N + 1, 3);
 }
-END_TEST
 
 /* Two links of 1 unit/s with a flow of 2 units each. At 1 s a message of 1/2 unit over both makes them one component:
  * all at 1/2, it ends at 2 s. Two alone again, 1/2 left each: 5/2 s. 3 are looked at when it comes, 2 when it goes. */
-START_TEST(a_bridge_joins_two_components) {
+TSIM_TEST(a_bridge_joins_two_components) {
     int32_t first = resource(1), second = resource(1);
     struct script_step *a = script_flow(&script, script_stream(&script), 2, 0, first);
     struct script_step *b = script_flow(&script, script_stream(&script), 2, 0, second);
@@ -217,25 +207,5 @@ START_TEST(a_bridge_joins_two_components) {
     script_expect(b, 0, 2 * S + S / 2);
     ck_assert_int_eq(n_filled(), 3 + 2);
 }
-END_TEST
 
-static Suite *sharing_engine_suite(void) {
-    Suite *suite = suite_create("sharing on the engine");
-    TCase *tcase = tcase_create("sharing on the engine");
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, latency_takes_nothing);
-    tcase_add_test(tcase, latency_goes_by_beside_a_busy_link);
-    tcase_add_test(tcase, neither_joining_nor_latency_takes_anything);
-    tcase_add_test(tcase, bounds_leave_the_rest);
-    tcase_add_test(tcase, bounds_that_fit_need_no_solve);
-    tcase_add_test(tcase, a_bound_binds_again);
-    tcase_add_test(tcase, ends_and_starts_of_a_tick_are_one_solve);
-    tcase_add_test(tcase, a_cascade_within_a_tick_is_one_solve);
-    tcase_add_test(tcase, changes_on_two_links_are_one_solve);
-    tcase_add_test(tcase, other_links_are_not_looked_at);
-    tcase_add_test(tcase, a_bridge_joins_two_components);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(sharing_engine_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -120,68 +120,60 @@ static void expect_rates(const struct example *example) {
 /* ---- one resource ---- */
 
 /* [bmf] x1 <= 3. */
-START_TEST(one_flow_has_all) {
+TSIM_TEST(one_flow_has_all) {
     expect_rates(&(struct example){1, 1, .rows = {{3, {{1, 0}}}}, .rate = {3}});
 }
-END_TEST
 
 /* [maxmin] x1 + x2 <= 3, p = 1, 2: L (1 + 1/2) = 3, L = 2: 2 and 1. [bmf] C = 1: 2/3 and 1/3. */
-START_TEST(twice_the_penalty_half_the_rate) {
+TSIM_TEST(twice_the_penalty_half_the_rate) {
     expect_rates(&(struct example){2, 1, .penalty = {1, 2}, .rows = {{3, {{1, 0}, {1, 1}}}}, .rate = {2, 1}});
     expect_rates(
         &(struct example){2, 1, .penalty = {1, 2}, .rows = {{1, {{1, 0}, {1, 1}}}}, .rate = {2.0 / 3, 1.0 / 3}});
 }
-END_TEST
 
 /* [maxmin] x1 + 2 x2 <= 3, equal penalties: 3 L = 3: 1 and 1. */
-START_TEST(demands_leave_the_shares_alone) {
+TSIM_TEST(demands_leave_the_shares_alone) {
     expect_rates(&(struct example){2, 1, .rows = {{3, {{1, 0}, {2, 1}}}}, .rate = {1, 1}});
 }
-END_TEST
 
 /* [maxmin] x1 + 2 x2 <= 20, p = 1, 2: L (1 + 2/2) = 20: 10 and 5. */
-START_TEST(penalties_and_demands) {
+TSIM_TEST(penalties_and_demands) {
     expect_rates(&(struct example){2, 1, .penalty = {1, 2}, .rows = {{20, {{1, 0}, {2, 1}}}}, .rate = {10, 5}});
 }
-END_TEST
 
 /* [solve] x1 + x2 + x3 <= 10, p = 1, 2, 3: L (1 + 1/2 + 1/3) = L 11/6 = 10, L = 60/11: 60/11, 30/11, 20/11. */
-START_TEST(three_penalties) {
+TSIM_TEST(three_penalties) {
     expect_rates(&(struct example){3, 1, .penalty = {1, 2, 3}, .rows = {{10, {{1, 0}, {1, 1}, {1, 2}}}},
                                    .rate = {60.0 / 11, 30.0 / 11, 20.0 / 11}});
 }
-END_TEST
 
 /* [solve] x1 + 2 x2 + 3 x3 <= 10: 6 L = 10: 5/3 each. */
-START_TEST(three_demands) {
+TSIM_TEST(three_demands) {
     expect_rates(
         &(struct example){3, 1, .rows = {{10, {{1, 0}, {2, 1}, {3, 2}}}}, .rate = {5.0 / 3, 5.0 / 3, 5.0 / 3}});
 }
-END_TEST
 
 /* [solve] 74 x1 + 6 x2 + 2 x3 <= 123, p = 56, 21, 3: sum of d / p = 74/56 + 6/21 + 2/3 = (222 + 48 + 112) / 168 =
  * 382/168, L = 123 * 168 / 382 = 20664/382; divided by p: 369/382 = 0.96597, 984/382 = 2.57592, 6888/382 = 18.0314. */
-START_TEST(odd_penalties_and_demands) {
+TSIM_TEST(odd_penalties_and_demands) {
     expect_rates(&(struct example){3, 1, .penalty = {56, 21, 3}, .rows = {{123, {{74, 0}, {6, 1}, {2, 2}}}},
                                    .rate = {369.0 / 382, 984.0 / 382, 6888.0 / 382}});
 }
-END_TEST
 
 /* ---- several resources ---- */
 
 /* [maxmin] x1 + 2 x2 <= 20, 2 x1 + x3 <= 60, p = 1, 2, 1. Levels 20 / 2 = 10 and 60 / 3 = 20: the first resource fills
  * first, x1 = 10, x2 = 5, and the second leaves 60 - 20 = 40 to x3. */
-START_TEST(two_resources) {
+TSIM_TEST(two_resources) {
     expect_rates(&(struct example){3, 2, .penalty = {1, 2, 1}, .rows = {{20, {{1, 0}, {2, 1}}}, {60, {{2, 0}, {1, 2}}}},
                                    .rate = {10, 5, 40}});
 }
-END_TEST
 
 /* [solve] 4 x1 + 2.6 x2 + 1.2 x3 <= 14.6,  2 x2 + 4.1 x3 + 5 x4 <= 10.7,  6 x5 <= 7;  p = 5.1, 7, 8.5, 6.2, 1.
  * Levels: 14.6 / (4/5.1 + 2.6/7 + 1.2/8.5) = 14.6 / 1.29692 = 11.26; 10.7 / (2/7 + 4.1/8.5 + 5/6.2) = 10.7 / 1.57452 =
  * 6.79573; 7 / 6. The third is alone: x5 = 7/6. The second of the others fills first: x2 = L / 7 = 0.970818, x3 = L /
  * 8.5 = 0.799497, x4 = L / 6.2 = 1.096085. The first leaves x1 = (14.6 - 2.6 x2 - 1.2 x3) / 4 = 2.779119. */
-START_TEST(three_resources) {
+TSIM_TEST(three_resources) {
     double level = 10.7 / (2 / 7.0 + 4.1 / 8.5 + 5 / 6.2), x2 = level / 7, x3 = level / 8.5;
     ck_assert_double_eq_tol(x2, 0.9708181, 1e-6);
     expect_rates(&(struct example){
@@ -189,21 +181,18 @@ START_TEST(three_resources) {
         .rows = {{14.6, {{4, 0}, {2.6, 1}, {1.2, 2}}}, {10.7, {{5, 3}, {2, 1}, {4.1, 2}}}, {7, {{6, 4}}}},
         .rate = {(14.6 - 2.6 * x2 - 1.2 * x3) / 4, x2, x3, level / 6.2, 7.0 / 6}});
 }
-END_TEST
 
 /* [usage] test 1: R123 over links of 1, 10, 1; R1, R2, R3 on one each. The links of 1 fill at 1/2: R123 = R1 = R3 =
  * 1/2, and the wide one leaves 10 - 1/2 to R2. */
-START_TEST(one_long_flow_and_three_short_ones) {
+TSIM_TEST(one_long_flow_and_three_short_ones) {
     expect_rates(&(struct example){4, 3, .rows = {{1, {{1, 0}, {1, 1}}}, {10, {{1, 0}, {1, 2}}}, {1, {{1, 0}, {1, 3}}}},
                                    .rate = {0.5, 0.5, 9.5, 0.5}});
 }
-END_TEST
 
 /* [usage] test 2: two processors of 200 and 100 with a task each. */
-START_TEST(two_that_never_meet) {
+TSIM_TEST(two_that_never_meet) {
     expect_rates(&(struct example){2, 2, .rows = {{200, {{1, 0}}}, {100, {{1, 1}}}}, .rate = {200, 100}});
 }
-END_TEST
 
 /* [usage] test 3: flows 0 to 10 over ten links of 10; flows 11 to 15 alone on links of 1. Users of the links:
  *   l0: 1 7    l1: 1 7 8    l2: 1 8    l3: 8    l4: 0 3 9    l5: 0 3 4 9    l6: 0 4 9 10    l7: 2 4 6 9 10    l8: 2 10
@@ -211,7 +200,7 @@ END_TEST
  * l7 has most users and fills first, at 10 / 5 = 2: flows 2, 4, 6, 9, 10 have 2. Left are: l4 8 for two (4), l5 6
  * for two (3), l6 4 for one (4), l9 6 for one (6), l1 10 for three (10/3). So l5 at 3: flows 0 and 3 have 3; then l1 at
  * 10/3: flows 1, 7, 8; then l9 at 6: flow 5. */
-START_TEST(eleven_flows_over_ten_links) {
+TSIM_TEST(eleven_flows_over_ten_links) {
     double x1 = 10.0 / 3;
     struct example example = {.n_activities = 16,
                               .n_resources = 15,
@@ -233,97 +222,86 @@ START_TEST(eleven_flows_over_ten_links) {
                               .rate = {3, x1, 2, 3, 2, 6, 2, x1, x1, 2, 2, 1, 1, 1, 1, 1}};
     expect_rates(&example);
 }
-END_TEST
 
 /* [bmf] x1 + 10 x2 <= 1, 10 x1 + x2 <= 1: both fill at 1/11. */
-START_TEST(opposite_needs) {
+TSIM_TEST(opposite_needs) {
     expect_rates(&(struct example){2, 2, .rows = {{1, {{1, 0}, {10, 1}}}, {1, {{10, 0}, {1, 1}}}},
                                    .rate = {1.0 / 11, 1.0 / 11}});
 }
-END_TEST
 
 /* [bmf] Rows 1 1 1/2, 1 1/2 1, 1 3/4 3/4, all <= 1: every sum is 5/2, so all fill at 2/5 together. (Its bottleneck
  * fairness compares what flows use of a resource, not their rates, and has 1/3, 4/9, 4/9: less for the smallest.) */
-START_TEST(three_full_at_once) {
+TSIM_TEST(three_full_at_once) {
     expect_rates(&(struct example){
         3, 3,
         .rows = {{1, {{1, 0}, {1, 1}, {0.5, 2}}}, {1, {{1, 0}, {0.5, 1}, {1, 2}}}, {1, {{1, 0}, {0.75, 1}, {0.75, 2}}}},
         .rate = {0.4, 0.4, 0.4}});
 }
-END_TEST
 
 /* [bmf] A disk with x1 <= 1e6 (reads), x2 <= 1e6 (writes), x1 + x2 <= 1e6 (both): the last fills at 5e5. */
-START_TEST(reads_and_writes_of_a_disk) {
+TSIM_TEST(reads_and_writes_of_a_disk) {
     expect_rates(&(struct example){2, 3, .rows = {{1e6, {{1, 0}}}, {1e6, {{1, 1}}}, {1e6, {{1, 0}, {1, 1}}}},
                                    .rate = {5e5, 5e5}});
 }
-END_TEST
 
 /* [bmf] Cross traffic: x1 + x2 + e x3 <= 1, e x1 + e x2 + x3 <= 1, e = 0.05. The first fills at 1 / 2.05, the second
  * would at 1 / 1.1: all 1 / 2.05, as all are on the first. */
-START_TEST(a_little_cross_traffic) {
+TSIM_TEST(a_little_cross_traffic) {
     double e = 0.05, x = 1 / (2 + e);
     expect_rates(&(struct example){3, 2, .rows = {{1, {{1, 0}, {1, 1}, {e, 2}}}, {1, {{e, 0}, {e, 1}, {1, 2}}}},
                                    .rate = {x, x, x}});
 }
-END_TEST
 
 /* ---- several demands on one resource ---- */
 
 /* [bmf] (5 + 7) x1 + (7 + 5) x2 <= 5: 5/24 each. (10 + 5) x1 + 10 x2 <= 5: 5/25 each. With a second resource:
  * (1 + 1) x1 + x2 <= 1 fills at 1/3, (1/2 + 1/2) x1 + 3/2 x2 <= 1 would at 1 / 2.5. */
-START_TEST(subflows_add_up) {
+TSIM_TEST(subflows_add_up) {
     expect_rates(
         &(struct example){2, 1, .rows = {{5, {{5, 0}, {7, 0}, {7, 1}, {5, 1}}}}, .rate = {5.0 / 24, 5.0 / 24}});
     expect_rates(&(struct example){2, 1, .rows = {{5, {{10, 0}, {5, 0}, {10, 1}}}}, .rate = {0.2, 0.2}});
     expect_rates(&(struct example){2, 2, .rows = {{1, {{1, 0}, {1, 0}, {1, 1}}}, {1, {{0.5, 0}, {0.5, 0}, {1.5, 1}}}},
                                    .rate = {1.0 / 3, 1.0 / 3}});
 }
-END_TEST
 
 /* ---- bounds ---- */
 
 /* [bmf] 2 x1 + x2 <= 1, x1 <= 0.1: the level of the resource, 1/3, is above the bound; x1 = 0.1, x2 = 1 - 0.2 = 0.8.
  * And x1 + x2 <= 1, x1 <= 1: 1/2 each, the bound is not reached. */
-START_TEST(bounded_below_and_above_the_share) {
+TSIM_TEST(bounded_below_and_above_the_share) {
     expect_rates(&(struct example){2, 1, .bound = {0.1}, .rows = {{1, {{2, 0}, {1, 1}}}}, .rate = {0.1, 0.8}});
     expect_rates(&(struct example){2, 1, .bound = {1}, .rows = {{1, {{1, 0}, {1, 1}}}}, .rate = {0.5, 0.5}});
 }
-END_TEST
 
 /* [bmf] Both bounds together are less than the capacity: each has its own. */
-START_TEST(all_at_their_bounds) {
+TSIM_TEST(all_at_their_bounds) {
     expect_rates(&(struct example){2, 1, .bound = {7.6296e6, 3.8148e7}, .rows = {{7.6296e7, {{1, 0}, {1, 1}}}},
                                    .rate = {7.6296e6, 3.8148e7}});
 }
-END_TEST
 
 /* [bmf] Four threads and one on a processor of 4e8 where a thread may have 1e8: p = 1/4, 1, bounds 4e8, 1e8. L (4 + 1)
  * = 4e8: 3.2e8 and 0.8e8, below both bounds. Six threads as one task on four cores: p = 1/6, bound 6e8: all of 4e8. */
-START_TEST(threads_on_cores) {
+TSIM_TEST(threads_on_cores) {
     expect_rates(&(struct example){2, 1, .penalty = {0.25, 1}, .bound = {4e8, 1e8}, .rows = {{4e8, {{1, 0}, {1, 1}}}},
                                    .rate = {3.2e8, 0.8e8}});
     expect_rates(
         &(struct example){1, 1, .penalty = {1.0 / 6}, .bound = {6e8}, .rows = {{4e8, {{1, 0}}}}, .rate = {4e8}});
 }
-END_TEST
 
 /* [bmf] 5 x1 + x2 <= 10, x1 + x2 <= 8, x1 <= 1.5, x2 <= 3. The first resource would fill at 10/6, so x1 is bounded
  * before, at 1.5; then x2 = 10 - 7.5 = 2.5. (Its bottleneck fairness has 1.4 and 3: a smaller smallest.) */
-START_TEST(bounded_just_before_the_resource_is_full) {
+TSIM_TEST(bounded_just_before_the_resource_is_full) {
     expect_rates(&(struct example){2, 2, .bound = {1.5, 3}, .rows = {{10, {{5, 0}, {1, 1}}}, {8, {{1, 0}, {1, 1}}}},
                                    .rate = {1.5, 2.5}});
 }
-END_TEST
 
 /* [bmf] k (x1 + x2) + m x3 <= C, k x1 <= C, k = 1.84467e19, m = 1.91268e11, C = 2.5e9, x1, x2 <= 2.27328e-10. The first
  * fills at C / (2 k + m) = 6.8e-11, below the bounds: all have it, however large k is beside m. */
-START_TEST(demands_of_ten_to_the_nineteen) {
+TSIM_TEST(demands_of_ten_to_the_nineteen) {
     double k = 1.84467e19, m = 1.91268e11, x = 2.5e9 / (2 * k + m);
     expect_rates(&(struct example){3, 2, .bound = {2.27328e-10, 2.27328e-10},
                                    .rows = {{2.5e9, {{k, 0}, {k, 1}, {m, 2}}}, {2.5e9, {{k, 0}}}}, .rate = {x, x, x}});
 }
-END_TEST
 
 /* ---- what SimGrid does not share: a "fat pipe" of C limits each of its users alone, d x <= C. To us that is a
  * resource of C for each. SimGrid stops all users of a fat pipe at the level at which the first is stopped, so that
@@ -331,52 +309,19 @@ END_TEST
 
 /* [maxmin] C = 10. p = 1, 2, d = 1, 1: 10 and 10 (SimGrid 10 and 5). d = 1, 2: 10 and 5 (SimGrid 5 and 5). p = 1, 2 and
  * d = 1, 2: 10 and 5, as SimGrid: both are stopped at L = 10. [bmf] C = 3, p = d = 1: 3 and 3, as SimGrid. */
-START_TEST(a_fat_pipe_is_a_resource_for_each) {
+TSIM_TEST(a_fat_pipe_is_a_resource_for_each) {
     expect_rates(
         &(struct example){2, 2, .penalty = {1, 2}, .rows = {{10, {{1, 0}}}, {10, {{1, 1}}}}, .rate = {10, 10}});
     expect_rates(&(struct example){2, 2, .rows = {{10, {{1, 0}}}, {10, {{2, 1}}}}, .rate = {10, 5}});
     expect_rates(&(struct example){2, 2, .penalty = {1, 2}, .rows = {{10, {{1, 0}}}, {10, {{2, 1}}}}, .rate = {10, 5}});
     expect_rates(&(struct example){2, 2, .rows = {{3, {{1, 0}}}, {3, {{1, 1}}}}, .rate = {3, 3}});
 }
-END_TEST
 
 /* [maxmin] Fat pipes of 10 (x1, 2 x2) and 60 (2 x1, x3), p = 1, 2, 1: x1 = min(10, 30), x2 = 5, x3 = 60. */
-START_TEST(two_fat_pipes) {
+TSIM_TEST(two_fat_pipes) {
     expect_rates(&(struct example){3, 4, .penalty = {1, 2, 1},
                                    .rows = {{10, {{1, 0}}}, {10, {{2, 1}}}, {60, {{2, 0}}}, {60, {{1, 2}}}},
                                    .rate = {10, 5, 60}});
 }
-END_TEST
 
-static Suite *sharing_simgrid_suite(void) {
-    Suite *suite = suite_create("sharing, SimGrid's examples");
-    TCase *tcase = tcase_create("examples");
-    tcase_add_test(tcase, one_flow_has_all);
-    tcase_add_test(tcase, twice_the_penalty_half_the_rate);
-    tcase_add_test(tcase, demands_leave_the_shares_alone);
-    tcase_add_test(tcase, penalties_and_demands);
-    tcase_add_test(tcase, three_penalties);
-    tcase_add_test(tcase, three_demands);
-    tcase_add_test(tcase, odd_penalties_and_demands);
-    tcase_add_test(tcase, two_resources);
-    tcase_add_test(tcase, three_resources);
-    tcase_add_test(tcase, one_long_flow_and_three_short_ones);
-    tcase_add_test(tcase, two_that_never_meet);
-    tcase_add_test(tcase, eleven_flows_over_ten_links);
-    tcase_add_test(tcase, opposite_needs);
-    tcase_add_test(tcase, three_full_at_once);
-    tcase_add_test(tcase, reads_and_writes_of_a_disk);
-    tcase_add_test(tcase, a_little_cross_traffic);
-    tcase_add_test(tcase, subflows_add_up);
-    tcase_add_test(tcase, bounded_below_and_above_the_share);
-    tcase_add_test(tcase, all_at_their_bounds);
-    tcase_add_test(tcase, threads_on_cores);
-    tcase_add_test(tcase, bounded_just_before_the_resource_is_full);
-    tcase_add_test(tcase, demands_of_ten_to_the_nineteen);
-    tcase_add_test(tcase, a_fat_pipe_is_a_resource_for_each);
-    tcase_add_test(tcase, two_fat_pipes);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(sharing_simgrid_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -37,33 +37,30 @@ static void assert_refused(const char *yaml, const char *says) {
     ck_assert_msg(strstr(diags.items[0].message, says), "%s", diags.items[0].message);
 }
 
-START_TEST(the_first_axis_changes_slowest) {
+TSIM_TEST(the_first_axis_changes_slowest) {
     assert_points("axes: {cluster.nodes: [1, 2], parallelism.tensor: [4, 8]}",
                   "{\"cluster.nodes\": 1, \"parallelism.tensor\": 4}\n"
                   "{\"cluster.nodes\": 1, \"parallelism.tensor\": 8}\n"
                   "{\"cluster.nodes\": 2, \"parallelism.tensor\": 4}\n"
                   "{\"cluster.nodes\": 2, \"parallelism.tensor\": 8}\n");
 }
-END_TEST
 
-START_TEST(zipped_keys_change_together) {
+TSIM_TEST(zipped_keys_change_together) {
     assert_points("{axes: {a: [1, 2]}, zip: [{b: [x, y], c: [3, 4]}]}",
                   "{\"a\": 1, \"b\": \"x\", \"c\": 3}\n{\"a\": 1, \"b\": \"y\", \"c\": 4}\n"
                   "{\"a\": 2, \"b\": \"x\", \"c\": 3}\n{\"a\": 2, \"b\": \"y\", \"c\": 4}\n");
 }
-END_TEST
 
-START_TEST(listed_points_may_set_different_keys) {
+TSIM_TEST(listed_points_may_set_different_keys) {
     struct tsim_space space;
     ck_assert_int_eq(read_section("points: [{a: 1, b: 2}, {b: 3}, {}]", &space), TSIM_OK);
     ck_assert_str_eq(points_of(&space), "{\"a\": 1, \"b\": 2}\n{\"b\": 3}\n{}\n");
     ck_assert_uint_eq(space.n_paths, 2);
     ck_assert_uint_eq(space.most_settings, 2);
 }
-END_TEST
 
 /* Numbers of JSON stay numbers, other words become strings; what YAML reads is as it was written. */
-START_TEST(values_of_every_shape) {
+TSIM_TEST(values_of_every_shape) {
     struct tsim_space space;
     const struct tsim_space_setting *settings[1];
     ck_assert_int_eq(
@@ -81,16 +78,14 @@ START_TEST(values_of_every_shape) {
         ck_assert_str_eq(settings[0]->text, YAML[i]);
     }
 }
-END_TEST
 
 /* JSON readers differ on what they do with numbers beyond 64 bits or beyond doubles: those are written as text. */
-START_TEST(numbers_that_are_too_large_for_json) {
+TSIM_TEST(numbers_that_are_too_large_for_json) {
     assert_points("axes: {k: [1e999, 123456789012345678901234567890, 1e18]}",
                   "{\"k\": \"1e999\"}\n{\"k\": \"123456789012345678901234567890\"}\n{\"k\": 1e18}\n");
 }
-END_TEST
 
-START_TEST(the_command_line_takes_the_place_of_the_section) {
+TSIM_TEST(the_command_line_takes_the_place_of_the_section) {
     static const char *const VARY[] = {"t=1,2", "r={every: 4},[1,2],'x,y'"}, *const ZIP[] = {"a=1,2; b=c,d"};
     const struct tsim_space_words words = {VARY, 2, ZIP, 1};
     struct tsim_space space;
@@ -100,9 +95,8 @@ START_TEST(the_command_line_takes_the_place_of_the_section) {
                      "{\"t\": 1, \"r\": {\"every\": 4}, \"a\": 1, \"b\": \"c\"}");
     ck_assert_str_eq(tsim_space_set_json(&arena, &space, 11), "{\"t\": 2, \"r\": \"x,y\", \"a\": 2, \"b\": \"d\"}");
 }
-END_TEST
 
-START_TEST(mistakes_in_the_section) {
+TSIM_TEST(mistakes_in_the_section) {
     static const struct {
         const char *yaml, *says;
     } CASES[] = {
@@ -122,9 +116,8 @@ START_TEST(mistakes_in_the_section) {
         set_up();
     }
 }
-END_TEST
 
-START_TEST(mistakes_on_the_command_line) {
+TSIM_TEST(mistakes_on_the_command_line) {
     static const char *const WORDS[] = {"t", "=1", "t=", "t=1,,2", "t=1,", "t={"};
     for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {
         const struct tsim_space_words words = {&WORDS[i], 1, NULL, 0};
@@ -133,10 +126,9 @@ START_TEST(mistakes_on_the_command_line) {
     }
     ck_assert_uint_eq(diags.n_errors, sizeof WORDS / sizeof WORDS[0]);
 }
-END_TEST
 
 /* 10^4 values on each of four axes are 10^16 points. */
-START_TEST(too_many_points) {
+TSIM_TEST(too_many_points) {
     const char *list = "0";
     for (int i = 1; i < 2000; i++)
         list = tsim_arena_printf(&arena, "%s,%d", list, i);
@@ -151,23 +143,5 @@ START_TEST(too_many_points) {
                      "{\"k0\": 1999, \"k1\": 1999, \"k2\": 1999}");
     ck_assert_int_eq(tsim_space_read(&arena, NULL, &four, &space, &diags), TSIM_ERR_LIMIT);
 }
-END_TEST
 
-static Suite *space_suite(void) {
-    Suite *suite = suite_create("space");
-    TCase *tests = tcase_create("space");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, the_first_axis_changes_slowest);
-    tcase_add_test(tests, zipped_keys_change_together);
-    tcase_add_test(tests, listed_points_may_set_different_keys);
-    tcase_add_test(tests, values_of_every_shape);
-    tcase_add_test(tests, numbers_that_are_too_large_for_json);
-    tcase_add_test(tests, the_command_line_takes_the_place_of_the_section);
-    tcase_add_test(tests, mistakes_in_the_section);
-    tcase_add_test(tests, mistakes_on_the_command_line);
-    tcase_add_test(tests, too_many_points);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(space_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

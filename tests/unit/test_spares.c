@@ -54,7 +54,7 @@ static void check_best(const struct tsim_campaign_job *job) {
 }
 
 /* Never are as many away as are tried. */
-START_TEST(the_number_is_that_of_trying_all) {
+TSIM_TEST(the_number_is_that_of_trying_all) {
     const double FAILURES_A_DAY[] = {0, 0.5, 4}, REPAIR_H[] = {0.5, 8, 16};
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++) {
@@ -65,17 +65,15 @@ START_TEST(the_number_is_that_of_trying_all) {
             check_best(&job);
         }
 }
-END_TEST
 
 /* Nodes away are a Poisson number of mean a x r (an M/G/infinity queue): enough are for all but 1 in 1,000 moments, and
  * not twice as many. 4 a day for 36 h: 6 on average, 15 are exceeded with a probability of 0.0005. */
-START_TEST(the_fastest_number_covers_what_is_away) {
+TSIM_TEST(the_fastest_number_covers_what_is_away) {
     struct tsim_campaign_job job = job_of(4, 36 * HOUR);
     int64_t fastest = tsim_best_spares(&job, REPLICATIONS, TSIM_SPARES_FOR_TIME);
     ck_assert_int_ge(fastest, 13);
     ck_assert_int_le(fastest, 24);
 }
-END_TEST
 
 /* ---- the interval, of whole steps ---- */
 
@@ -95,19 +93,18 @@ static void check_interval(const char *reliability, double step_s) {
     ck_assert_double_eq(job.interval_s, best);
 }
 
-START_TEST(the_interval_is_that_of_trying_all) {
+TSIM_TEST(the_interval_is_that_of_trying_all) {
     check_interval("{node_mtbf: 500 h}", 7);
     check_interval("{node_mtbf: 3000 h, checkpoint: {bandwidth: 2 GB/s}}", 7);
     check_interval("{node_mtbf: 50 h, checkpoint: {bandwidth: 5 GB/s}}", 600);
     check_interval("{node_mtbf: 100 h, checkpoint: {bandwidth: 3 GB/s}}", 1000);
     check_interval("{node_mtbf: 400 h}", 3000);
 }
-END_TEST
 
 /* Both together, by simulation: no other pair needs less node hours than the chosen one by more than the sampling
  * allows. With the same seeds differences are surer than the means: 0.3 %. A pair in four;
  * with TSIM_CASES all. */
-START_TEST(no_other_pair_is_cheaper) {
+TSIM_TEST(no_other_pair_is_cheaper) {
     struct tsim_campaign_job job = job_of(4, 12 * HOUR);
     job.interval_s = tsim_optimal_interval_s(job.stall_s, tsim_campaign_mtbf_s(&job, TSIM_CAMPAIGN_LOSING_WORK));
     int64_t spares = tsim_best_spares(&job, 4 * REPLICATIONS, TSIM_SPARES_FOR_NODE_HOURS);
@@ -119,19 +116,5 @@ START_TEST(no_other_pair_is_cheaper) {
             ck_assert_double_ge(mean_time_s(job, other, 4 * REPLICATIONS) * (double)(64 + other), 0.997 * chosen);
         }
 }
-END_TEST
 
-static Suite *spares_suite(void) {
-    Suite *suite = suite_create("spares");
-    TCase *tests = tcase_create("spares");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, the_number_is_that_of_trying_all);
-    tcase_add_test(tests, the_fastest_number_covers_what_is_away);
-    tcase_add_test(tests, the_interval_is_that_of_trying_all);
-    tcase_add_test(tests, no_other_pair_is_cheaper);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(spares_suite)
+TSIM_MAIN(60, set_up, tear_down)

@@ -20,7 +20,7 @@ static struct tsim_campaign run_with(const char *reliability) {
 /* A preemption of the job costs the save s and the restart R, which another one begins anew: a run takes 1 + l s + e^(l
  * R)
  * - 1 times its work at the rate l of the job, and as much money as on demand where that is 1 / (1 - discount). */
-START_TEST(the_breakeven_rate_is_the_closed_form) {
+TSIM_TEST(the_breakeven_rate_is_the_closed_form) {
     const double save_s = 9.66, restart_s = 420, nodes = 128;
     struct tsim_campaign c = run_with(SPOT("0.001", "0.1"));
     double low = 0, high = 1;
@@ -31,31 +31,16 @@ START_TEST(the_breakeven_rate_is_the_closed_form) {
     /* There are 8 runs with 100 preemptions each. */
     ck_assert_double_eq_tol(c.breakeven_rate_per_h / (low / nodes * 3600), 1, 4 / sqrt(800));
 }
-END_TEST
 
-START_TEST(rent_is_the_discount_of_a_longer_run) {
+TSIM_TEST(rent_is_the_discount_of_a_longer_run) {
     const double l = 128 * 0.002 / 3600, slowdown = l * 9.66 + exp(l * 420);
     struct tsim_campaign c = run_with(SPOT("0.002", "0.7"));
     ck_assert_double_eq_tol(c.mean_days / c.on_demand_days, slowdown, 0.1 * (slowdown - 1));
     ck_assert_double_eq_tol(c.rent_usd / c.on_demand_usd, 0.3 * slowdown, 0.3 * 0.1 * (slowdown - 1));
 }
-END_TEST
 
-START_TEST(without_a_discount_spot_is_never_cheaper) {
+TSIM_TEST(without_a_discount_spot_is_never_cheaper) {
     ck_assert_double_lt(run_with(SPOT("0.001", "0")).breakeven_rate_per_h, 1e-5);
 }
-END_TEST
 
-static Suite *spot_suite(void) {
-    Suite *suite = suite_create("spot");
-    TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, set_up, tear_down);
-    tcase_set_timeout(all, 60);
-    tcase_add_test(all, the_breakeven_rate_is_the_closed_form);
-    tcase_add_test(all, rent_is_the_discount_of_a_longer_run);
-    tcase_add_test(all, without_a_discount_spot_is_never_cheaper);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-TSIM_TEST_MAIN(spot_suite)
+TSIM_MAIN(60, set_up, tear_down)

@@ -107,7 +107,7 @@ static void assert_refused(const char *says) {
     ck_assert_str_ne(diags.items[0].hint, "");
 }
 
-START_TEST(a_run_reads_back_whole) {
+TSIM_TEST(a_run_reads_back_whole) {
     ck_assert_int_eq(add_run(&r.prediction), 1);
     ck_assert_str_eq(query("SELECT run_id, scenario, version, seed, started_at, status, fits, simulated,"
                            " bottleneck, accelerators, events FROM runs"),
@@ -134,9 +134,8 @@ START_TEST(a_run_reads_back_whole) {
                            " campaign_breakeven_runs FROM runs"),
                      "1000.0|2.5|15.5|6.25|1.5|2000.0|240000.0|120.0\n");
 }
-END_TEST
 
-START_TEST(its_rows_read_back) {
+TSIM_TEST(its_rows_read_back) {
     add_run(&r.prediction);
     ck_assert_str_eq(query("SELECT * FROM steps"), "1|0|10.0\n1|1|11.0\n1|2|12.0\n");
     ck_assert_str_eq(query("SELECT run_id, name, stream, count, time, flops, bytes, bound FROM operators"),
@@ -149,10 +148,9 @@ START_TEST(its_rows_read_back) {
     ck_assert_str_eq(query("SELECT * FROM measured ORDER BY metric"),
                      "1|model_tflops_per_gpu|320.0|400.0|0.25\n1|step_time|8.0|10.0|0.25\n");
 }
-END_TEST
 
 /* A column that no figure of the result reaches would be NULL. */
-START_TEST(no_column_is_forgotten) {
+TSIM_TEST(no_column_is_forgotten) {
     struct tsim_campaign *campaign = &r.prediction.result.campaign;
     campaign->goodput = campaign->failures = campaign->days_p10 = campaign->days_p90 = 1;
     campaign->has_failures = true;
@@ -171,9 +169,8 @@ START_TEST(no_column_is_forgotten) {
     sqlite3_finalize(stmt);
     sqlite3_close(db);
 }
-END_TEST
 
-START_TEST(what_was_not_simulated_is_null) {
+TSIM_TEST(what_was_not_simulated_is_null) {
     use_example(example_result_init_misfit);
     add_run(&r.prediction);
     ck_assert_str_eq(query("SELECT status, fits, simulated, step_time_s, mfu, bubble_frac, mean_power_w, campaign_days,"
@@ -181,9 +178,8 @@ START_TEST(what_was_not_simulated_is_null) {
                      "does_not_fit|0|0|-|-|-|-|-|-|64000000000.0\n");
     ck_assert_str_eq(query("SELECT count(*) FROM steps"), "0\n");
 }
-END_TEST
 
-START_TEST(tables_are_strict_and_bound_to_their_run) {
+TSIM_TEST(tables_are_strict_and_bound_to_their_run) {
     add_run(&r.prediction);
     ck_assert_str_ne(query("PRAGMA user_version"), "0\n");
     ck_assert_str_eq(query("PRAGMA journal_mode"), "wal\n");
@@ -194,9 +190,8 @@ START_TEST(tables_are_strict_and_bound_to_their_run) {
                            " (SELECT count(*) FROM ranks) + (SELECT count(*) FROM measured)"),
                      "0\n");
 }
-END_TEST
 
-START_TEST(list_reads_runs_in_order) {
+TSIM_TEST(list_reads_runs_in_order) {
     struct tsim_store *store;
     struct tsim_store_run *runs;
     size_t n_runs;
@@ -219,16 +214,14 @@ START_TEST(list_reads_runs_in_order) {
     ck_assert_str_eq(runs[1].status, "does_not_fit");
     ck_assert(isnan(runs[1].step_time_s));
 }
-END_TEST
 
-START_TEST(reading_makes_no_file) {
+TSIM_TEST(reading_makes_no_file) {
     struct tsim_store *store;
     ck_assert_int_eq(tsim_store_open(&arena, file, TSIM_STORE_READ, &store, &diags), TSIM_ERR_DB);
     ck_assert_int_ne(access(file, F_OK), 0);
 }
-END_TEST
 
-START_TEST(an_empty_file_is_a_new_database) {
+TSIM_TEST(an_empty_file_is_a_new_database) {
     struct tsim_store *store;
     struct tsim_store_run *runs;
     size_t n_runs = 9;
@@ -239,10 +232,9 @@ START_TEST(an_empty_file_is_a_new_database) {
     ck_assert_uint_eq(n_runs, 0);
     ck_assert_int_eq(add_run(&r.prediction), 1);
 }
-END_TEST
 
 /* Two steps with one number break the key of `steps`, long after the row of `runs` was written. */
-START_TEST(a_run_is_logged_whole_or_not_at_all) {
+TSIM_TEST(a_run_is_logged_whole_or_not_at_all) {
     struct tsim_store *store = open_store();
     int64_t run_id = -1;
     r.steps[2].step = 1;
@@ -255,17 +247,15 @@ START_TEST(a_run_is_logged_whole_or_not_at_all) {
     ck_assert_int_eq(run_id, 1);
     tsim_store_close(store);
 }
-END_TEST
 
-START_TEST(no_such_folder) {
+TSIM_TEST(no_such_folder) {
     snprintf(file, sizeof file, "%s/nowhere/runs.db", folder);
     assert_refused("unable to open");
     ck_assert_msg(strstr(diags.items[0].hint, "No such file"), "%s", diags.items[0].hint);
 }
-END_TEST
 
 /* The superuser may write to any file, so if the test runs as the superuser, another user makes the attempt. */
-START_TEST(a_read_only_file) {
+TSIM_TEST(a_read_only_file) {
     add_run(&r.prediction);
     ck_assert_int_eq(chmod(file, 0444), 0);
     ck_assert_int_eq(chmod(folder, 0555), 0);
@@ -283,9 +273,8 @@ START_TEST(a_read_only_file) {
     ck_assert_int_eq(status, 0);
     ck_assert_str_eq(query("SELECT count(*) FROM runs"), "1\n");
 }
-END_TEST
 
-START_TEST(garbage) {
+TSIM_TEST(garbage) {
     char bytes[5000], after[sizeof bytes];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)(i * 7);
@@ -296,33 +285,29 @@ START_TEST(garbage) {
     fclose(in);
     ck_assert_int_eq(memcmp(bytes, after, sizeof after), 0);
 }
-END_TEST
 
-START_TEST(a_truncated_file) {
+TSIM_TEST(a_truncated_file) {
     struct stat info;
     add_run(&r.prediction);
     ck_assert_int_eq(stat(file, &info), 0);
     ck_assert_int_eq(truncate(file, info.st_size / 2), 0);
     assert_refused("malformed");
 }
-END_TEST
 
-START_TEST(a_newer_version) {
+TSIM_TEST(a_newer_version) {
     add_run(&r.prediction);
     execute("PRAGMA user_version = 1000");
     assert_refused("newer tsim");
     ck_assert_msg(strstr(diags.items[0].hint, "version 1000"), "%s", diags.items[0].hint);
 }
-END_TEST
 
-START_TEST(a_database_of_another_program) {
+TSIM_TEST(a_database_of_another_program) {
     execute("CREATE TABLE addresses(name)");
     assert_refused("belongs to another program");
     ck_assert_str_eq(query("SELECT count(*) FROM sqlite_schema"), "1\n");
 }
-END_TEST
 
-START_TEST(a_locked_database) {
+TSIM_TEST(a_locked_database) {
     sqlite3 *other;
     add_run(&r.prediction);
     ck_assert_int_eq(sqlite3_open(file, &other), SQLITE_OK);
@@ -332,9 +317,8 @@ START_TEST(a_locked_database) {
     sqlite3_close(other);
     ck_assert_int_eq(add_run(&r.prediction), 2);
 }
-END_TEST
 
-START_TEST(several_processes_make_and_fill_it_at_once) {
+TSIM_TEST(several_processes_make_and_fill_it_at_once) {
     enum { N_PROCESSES = 4, N_RUNS = 5 };
     pid_t children[N_PROCESSES];
     for (int i = 0; i < N_PROCESSES; i++) {
@@ -353,11 +337,10 @@ START_TEST(several_processes_make_and_fill_it_at_once) {
     ck_assert_str_eq(query("SELECT count(*), max(run_id) FROM runs"), "20|20\n");
     ck_assert_str_eq(query("SELECT count(*) FROM steps"), "60\n");
 }
-END_TEST
 
 /* A sweep whose tables are those of two processes: the second to come writes over the first, key and all, and no point
  * is there twice. */
-START_TEST(a_point_that_is_written_again_is_the_later_one) {
+TSIM_TEST(a_point_that_is_written_again_is_the_later_one) {
     const struct tsim_sweep_row sweep = {"key", "bench", "{}", "0", STARTED, 3};
     struct tsim_store *store = open_store();
     struct tsim_point_writer *writer;
@@ -375,33 +358,5 @@ START_TEST(a_point_that_is_written_again_is_the_later_one) {
     ck_assert_str_eq(query("SELECT position, key, seed FROM points"), "0|key-3|13\n1|key-4|14\n2|key-2|12\n");
     ck_assert_str_eq(query("SELECT key FROM points INDEXED BY points_of_key ORDER BY key"), "key-2\nkey-3\nkey-4\n");
 }
-END_TEST
 
-static Suite *store_suite(void) {
-    Suite *suite = suite_create("store");
-    TCase *tests = tcase_create("store");
-    tcase_add_checked_fixture(tests, set_up_folder, tear_down_folder);
-    tcase_set_timeout(tests, 30);
-    tcase_add_test(tests, a_run_reads_back_whole);
-    tcase_add_test(tests, its_rows_read_back);
-    tcase_add_test(tests, no_column_is_forgotten);
-    tcase_add_test(tests, what_was_not_simulated_is_null);
-    tcase_add_test(tests, tables_are_strict_and_bound_to_their_run);
-    tcase_add_test(tests, list_reads_runs_in_order);
-    tcase_add_test(tests, reading_makes_no_file);
-    tcase_add_test(tests, an_empty_file_is_a_new_database);
-    tcase_add_test(tests, a_run_is_logged_whole_or_not_at_all);
-    tcase_add_test(tests, no_such_folder);
-    tcase_add_test(tests, a_read_only_file);
-    tcase_add_test(tests, garbage);
-    tcase_add_test(tests, a_truncated_file);
-    tcase_add_test(tests, a_newer_version);
-    tcase_add_test(tests, a_database_of_another_program);
-    tcase_add_test(tests, a_locked_database);
-    tcase_add_test(tests, several_processes_make_and_fill_it_at_once);
-    tcase_add_test(tests, a_point_that_is_written_again_is_the_later_one);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(store_suite)
+TSIM_MAIN(30, set_up_folder, tear_down_folder)

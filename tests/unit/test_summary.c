@@ -39,7 +39,7 @@ static const char *screen_of(const struct tsim_prediction *prediction, int64_t r
     ck_assert_msg(strstr((haystack), (needle)) == NULL, "'%s' is in:\n%s", (needle), (haystack))
 
 /* The figures are the rows of outcome.def (test_outcome.c); here is what stands beside them. */
-START_TEST(json_of_a_run) {
+TSIM_TEST(json_of_a_run) {
     example_result_init(&r);
     r.example.model.causal = false;
     const char *json = json_of(&r.prediction, 17);
@@ -61,9 +61,8 @@ START_TEST(json_of_a_run) {
               "\", \"events\": 12345, \"wall_s\": 0.25, \"peak_rss_bytes\": 20000000}\n"
               "}\n");
 }
-END_TEST
 
-START_TEST(json_leaves_out_what_was_not_modelled) {
+TSIM_TEST(json_leaves_out_what_was_not_modelled) {
     example_result_init(&r);
     r.prediction.result.campaign.has = false;
     memset(&r.example.scenario.measured, 0, sizeof r.example.scenario.measured);
@@ -75,9 +74,8 @@ START_TEST(json_leaves_out_what_was_not_modelled) {
     ck_assert_lacks(json, "hfu");
     ck_assert_lacks(json, "uncertainty");
 }
-END_TEST
 
-START_TEST(json_of_what_does_not_fit) {
+TSIM_TEST(json_of_what_does_not_fit) {
     example_result_init_misfit(&r);
     const char *json = json_of(&r.prediction, 0);
     ck_assert_contains(json, "\"status\": \"does_not_fit\"");
@@ -88,10 +86,9 @@ START_TEST(json_of_what_does_not_fit) {
     ck_assert_lacks(json, "bottleneck");
     ck_assert_lacks(json, "energy");
 }
-END_TEST
 
 /* A spread from 79 k to 205 k leaves the tens of thousands; the last digit is kept although it is a nought. */
-START_TEST(digits_that_a_spread_supports) {
+TSIM_TEST(digits_that_a_spread_supports) {
     const struct tsim_percentiles usd = {79400, 128000, 205000}, wh = {2.61e9, 2.79e9, 2.98e9},
                                   wide = {9e5, 1.4e6, 2.1e6};
     ck_assert_str_eq(tsim_supported_text(&usd, usd.p10, "USD", text, sizeof text), "80 k USD");
@@ -103,9 +100,8 @@ START_TEST(digits_that_a_spread_supports) {
     const struct tsim_percentiles unknown = {(double)NAN, (double)NAN, (double)NAN};
     ck_assert_str_eq(tsim_supported_range_text(&unknown, "USD", text, sizeof text), "-");
 }
-END_TEST
 
-START_TEST(bottleneck_kinds) {
+TSIM_TEST(bottleneck_kinds) {
     example_result_init(&r);
     const char *const kinds[] = {"compute", "memory", "communication", "compute", "compute"};
     const char *const axes[] = {"algorithm", "machine", "machine", "algorithm", "algorithm"};
@@ -122,10 +118,9 @@ START_TEST(bottleneck_kinds) {
     ck_assert_str_eq(tsim_bottleneck_kind(&r.prediction.result), "bubble");
     ck_assert_str_eq(tsim_bottleneck_axis(&r.prediction.result), "algorithm");
 }
-END_TEST
 
 /* Each of these must end the program with status 70: run in a child by Check. */
-START_TEST(terms_that_do_not_add_up_are_our_bug) {
+TSIM_EXIT_TEST_LOOP(terms_that_do_not_add_up_are_our_bug, 70, 0, 5) {
     example_result_init(&r);
     double *const figures[] = {&r.prediction.result.step.terms.compute_s,
                                &r.prediction.result.step.terms.exposed_data_s, &r.prediction.result.step.terms.time_s,
@@ -135,16 +130,14 @@ START_TEST(terms_that_do_not_add_up_are_our_bug) {
     fclose(stderr);
     tsim_result_check(&r.prediction.result);
 }
-END_TEST
 
-START_TEST(rounding_of_the_terms_is_no_bug) {
+TSIM_TEST(rounding_of_the_terms_is_no_bug) {
     example_result_init(&r);
     r.prediction.result.step.terms.compute_s *= 1 + 1e-9;
     r.prediction.result.step.memory.peak_bytes += 1;
     tsim_result_check(&r.prediction.result);
     ck_assert_double_gt(r.prediction.result.step.terms.compute_s, 5);
 }
-END_TEST
 
 static int n_lines(const char *screen) {
     int n = 0;
@@ -162,7 +155,7 @@ static int widest(const char *screen) {
     return most;
 }
 
-START_TEST(screen_answers_the_buyer) {
+TSIM_TEST(screen_answers_the_buyer) {
     example_result_init(&r);
     r.example.scenario.software_defaulted = true;
     const char *screen = screen_of(&r.prediction, 17, 100);
@@ -181,10 +174,9 @@ START_TEST(screen_answers_the_buyer) {
     ck_assert_contains(screen, "  model_tflops_per_gpu             320.0          400.0   +25.0 %\n");
     ck_assert_contains(screen, "logged        run 17 in x.db\n");
 }
-END_TEST
 
 /* The whole price comes first, its parts and what a run's share assumes beside it. */
-START_TEST(screen_says_what_owning_assumes) {
+TSIM_TEST(screen_says_what_owning_assumes) {
     example_result_init(&r);
     r.example.scenario.cost = (struct tsim_cost_spec){.host_frac = 0.125,
                                                       .network_frac = 0.2,
@@ -214,10 +206,9 @@ START_TEST(screen_says_what_owning_assumes) {
     ck_assert_contains(screen, "; cheaper than renting above 50.0 % use, or from 35 such runs on\n");
     ck_assert_lacks(screen, "buying 240");
 }
-END_TEST
 
 /* Compute that waits for the host says so, and what an operator of fp8 costs it. */
-START_TEST(launches_are_named) {
+TSIM_TEST(launches_are_named) {
     example_result_init(&r);
     r.prediction.result.step.bottleneck = TSIM_BOUND_COMPUTE;
     r.prediction.result.step.bounds =
@@ -232,10 +223,9 @@ START_TEST(launches_are_named) {
     ck_assert_contains(screen_of(&r.prediction, 17, 100),
                        "launches by the host, 45.0 us each in fp8 (9.00 us in bf16)");
 }
-END_TEST
 
 /* Every term and kind of memory is there, which no real run has; notes on its length are not. */
-START_TEST(screen_fits_a_screen) {
+TSIM_TEST(screen_fits_a_screen) {
     example_result_init(&r);
     r.example.model.causal = false;
     int lines = n_lines(screen_of(&r.prediction, 17, 100));
@@ -244,9 +234,8 @@ START_TEST(screen_fits_a_screen) {
     screen_of(&r.prediction, 17, 80);
     ck_assert_int_le(widest(text), 80);
 }
-END_TEST
 
-START_TEST(screen_hides_what_is_zero_or_unknown) {
+TSIM_TEST(screen_hides_what_is_zero_or_unknown) {
     example_result_init(&r);
     struct tsim_step_terms *t = &r.prediction.result.step.terms;
     t->compute_s += t->data_stall_s + t->recompute_s;
@@ -260,9 +249,8 @@ START_TEST(screen_hides_what_is_zero_or_unknown) {
     ck_assert_lacks(screen, "logged");
     ck_assert_lacks(screen, "nan");
 }
-END_TEST
 
-START_TEST(screen_of_what_does_not_fit) {
+TSIM_TEST(screen_of_what_does_not_fit) {
     example_result_init_misfit(&r);
     const char *screen = screen_of(&r.prediction, 3, 80);
     ck_assert_contains(screen, "(pipeline stage 1)");
@@ -272,9 +260,8 @@ START_TEST(screen_of_what_does_not_fit) {
     ck_assert_contains(screen, "logged        run 3 in x.db");
     ck_assert_lacks(screen, "step time");
 }
-END_TEST
 
-START_TEST(screen_names_the_plan) {
+TSIM_TEST(screen_names_the_plan) {
     example_result_init(&r);
     struct tsim_parallelism_spec *p = &r.example.scenario.parallelism;
     p->tensor = 8;
@@ -291,9 +278,8 @@ START_TEST(screen_names_the_plan) {
         .tensor = 1, .pipeline = 1, .virtual_pipeline = 1, .context = 1, .expert = 1, .data = 1};
     ck_assert_contains(screen_of(&r.prediction, 0, 100), "plan          one accelerator\n");
 }
-END_TEST
 
-START_TEST(formats) {
+TSIM_TEST(formats) {
     char b[64];
     ck_assert_str_eq(tsim_count_text(0, b, sizeof b), "0");
     ck_assert_str_eq(tsim_count_text(999, b, sizeof b), "999");
@@ -319,9 +305,8 @@ START_TEST(formats) {
     ck_assert_double_eq(tsim_metric_in_json(TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU, 388e12), 388);
     ck_assert_double_eq(tsim_metric_in_json(TSIM_METRIC_STEP_TIME, 388), 388);
 }
-END_TEST
 
-START_TEST(bars) {
+TSIM_TEST(bars) {
     char b[3 * 4 + 1];
     ck_assert_str_eq(tsim_bar(1, 4, b, sizeof b), "████");
     ck_assert_str_eq(tsim_bar(7, 4, b, sizeof b), "████");
@@ -331,7 +316,6 @@ START_TEST(bars) {
     ck_assert_str_eq(tsim_bar(0, 4, b, sizeof b), "");
     ck_assert_str_eq(tsim_bar((double)NAN, 4, b, sizeof b), "");
 }
-END_TEST
 
 static void fill_table(struct tsim_text_table *table, struct tsim_arena *arena) {
     static const struct tsim_column columns[] = {{"name", false}, {"value", true}};
@@ -342,7 +326,7 @@ static void fill_table(struct tsim_text_table *table, struct tsim_arena *arena) 
     tsim_text_table_add(table, "123456");
 }
 
-START_TEST(tables) {
+TSIM_TEST(tables) {
     struct tsim_arena arena;
     struct tsim_text_table table;
     struct tsim_style style = {.width = 80};
@@ -358,9 +342,8 @@ START_TEST(tables) {
                            "name,value\nlänge,1\n\"a,\"\"b\"\"\",123456\n");
     tsim_arena_release(&arena);
 }
-END_TEST
 
-START_TEST(json_text_and_numbers) {
+TSIM_TEST(json_text_and_numbers) {
     struct tsim_json *root = tsim_json_new_object();
     tsim_json_text(root, "escaped", "a\"b\\c\n\x01 é");
     tsim_json_text(root, "latin1", "caf\xe9");
@@ -385,31 +368,5 @@ START_TEST(json_text_and_numbers) {
                            "  ]\n"
                            "}\n");
 }
-END_TEST
 
-static Suite *summary_suite(void) {
-    Suite *suite = suite_create("summary");
-    TCase *tests = tcase_create("summary");
-    tcase_add_test(tests, json_of_a_run);
-    tcase_add_test(tests, json_leaves_out_what_was_not_modelled);
-    tcase_add_test(tests, json_of_what_does_not_fit);
-    tcase_add_test(tests, bottleneck_kinds);
-    tcase_add_test(tests, digits_that_a_spread_supports);
-    tcase_add_loop_exit_test(tests, terms_that_do_not_add_up_are_our_bug, 70, 0, 5);
-    tcase_add_test(tests, rounding_of_the_terms_is_no_bug);
-    tcase_add_test(tests, screen_answers_the_buyer);
-    tcase_add_test(tests, screen_says_what_owning_assumes);
-    tcase_add_test(tests, launches_are_named);
-    tcase_add_test(tests, screen_fits_a_screen);
-    tcase_add_test(tests, screen_hides_what_is_zero_or_unknown);
-    tcase_add_test(tests, screen_of_what_does_not_fit);
-    tcase_add_test(tests, screen_names_the_plan);
-    tcase_add_test(tests, formats);
-    tcase_add_test(tests, bars);
-    tcase_add_test(tests, tables);
-    tcase_add_test(tests, json_text_and_numbers);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(summary_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

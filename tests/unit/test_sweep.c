@@ -112,7 +112,7 @@ static const char *const AXES[] = {"parallelism.tensor=1,2,4,3,8", "training.mic
                                    "parallelism.pipeline=1,2,4"};
 
 /* 45 points; tensor 3 divides no 8 heads: 9 of them are invalid, and so are some whose batch does not divide. */
-START_TEST(any_number_of_threads_gives_the_same_rows) {
+TSIM_TEST(any_number_of_threads_gives_the_same_rows) {
     vary(AXES, 3);
     struct tsim_sweep_progress progress = run("1.db", 1);
     ck_assert_int_eq(progress.n_points, 45);
@@ -126,10 +126,9 @@ START_TEST(any_number_of_threads_gives_the_same_rows) {
     ck_assert_str_eq(points_in("17.db"), one);
     ck_assert_ptr_nonnull(strstr(one, "\"parallelism.tensor\": 3"));
 }
-END_TEST
 
 /* An interruption is a database that lacks rows: whichever they are, only they are computed. */
-START_TEST(what_is_missing_is_computed_and_nothing_else) {
+TSIM_TEST(what_is_missing_is_computed_and_nothing_else) {
     vary(AXES, 3);
     run("a.db", 2);
     const char *whole = points_in("a.db");
@@ -139,7 +138,6 @@ START_TEST(what_is_missing_is_computed_and_nothing_else) {
     ck_assert_str_eq(points_in("a.db"), whole);
     ck_assert_str_eq(rows_of("a.db", "SELECT count(*) FROM sweeps"), "1|\n");
 }
-END_TEST
 
 struct heard {
     int64_t first_batch; /* points of the first commit that had any */
@@ -167,7 +165,7 @@ static void forget_interrupt(void) {
 }
 
 /* However short the bursts, each keeps at least a point that no other had, none is computed twice, and one ends. */
-START_TEST(a_sweep_that_is_interrupted_again_and_again_ends) {
+TSIM_TEST(a_sweep_that_is_interrupted_again_and_again_ends) {
     struct tsim_sweep_progress progress = {0};
     int64_t n_computed = 0;
     vary(AXES, 3);
@@ -184,10 +182,9 @@ START_TEST(a_sweep_that_is_interrupted_again_and_again_ends) {
     run("whole.db", 2);
     ck_assert_str_eq(points_in("bursts.db"), points_in("whole.db"));
 }
-END_TEST
 
 /* Another sweep that contains this one takes its points over. Invalid ones count as found as well. */
-START_TEST(points_of_another_sweep_are_found) {
+TSIM_TEST(points_of_another_sweep_are_found) {
     static const char *const FEW[] = {"parallelism.tensor=2,3"}, *const MORE[] = {"parallelism.tensor=1,2,3,4"};
     vary(FEW, 1);
     run("a.db", 1);
@@ -195,10 +192,9 @@ START_TEST(points_of_another_sweep_are_found) {
     ck_assert_int_eq(run("a.db", 1).n_found, 2);
     ck_assert_str_eq(rows_of("a.db", "SELECT count(*), count(DISTINCT key) FROM points"), "6|4|\n");
 }
-END_TEST
 
 /* The key is of what is simulated: the same value in other words is the same point, another seed is not. */
-START_TEST(keys) {
+TSIM_TEST(keys) {
     static const char *const SAME[] = {"energy.price=0.1 USD/kWh,0.10 USD/kWh,100 USD/MWh"}, *const OTHER[] = {
                                                                                                  "simulation.seed=1,2"};
     vary(SAME, 1);
@@ -210,11 +206,10 @@ START_TEST(keys) {
     ck_assert_str_eq(rows_of("b.db", "SELECT count(*), count(DISTINCT key), count(DISTINCT seed) FROM points"),
                      "2|2|2|\n");
 }
-END_TEST
 
 /* Also of a point that is not valid: the section, which says what to show and may list a hundred thousand values, is no
  * part of it. */
-START_TEST(keys_of_what_is_not_valid) {
+TSIM_TEST(keys_of_what_is_not_valid) {
     static const char *const WORDS[] = {"parallelism.tensor=7"};
     struct tsim_point points[2];
     for (int i = 0; i < 2; i++) {
@@ -226,10 +221,9 @@ START_TEST(keys_of_what_is_not_valid) {
     }
     ck_assert_str_eq(points[0].key, points[1].key);
 }
-END_TEST
 
 /* A database of another version of tsim has nothing to offer. */
-START_TEST(another_version_computes_again) {
+TSIM_TEST(another_version_computes_again) {
     static const char *const FEW[] = {"parallelism.tensor=1,2"};
     vary(FEW, 1);
     run("a.db", 1);
@@ -239,9 +233,8 @@ START_TEST(another_version_computes_again) {
         rows_of("a.db", "SELECT version, count(*) FROM points JOIN sweeps USING(sweep_id) GROUP BY version"),
         "0.0.1|2|\n" TSIM_VERSION "|2|\n");
 }
-END_TEST
 
-START_TEST(shards_merge_into_the_whole) {
+TSIM_TEST(shards_merge_into_the_whole) {
     static const int64_t COUNTS[] = {1, 7};
     vary(AXES, 3);
     run("whole.db", 2);
@@ -268,9 +261,8 @@ START_TEST(shards_merge_into_the_whole) {
         }
     }
 }
-END_TEST
 
-START_TEST(merging_mixes_no_versions) {
+TSIM_TEST(merging_mixes_no_versions) {
     static const char *const FEW[] = {"parallelism.tensor=1,2"};
     struct tsim_merged merged;
     vary(FEW, 1);
@@ -283,9 +275,8 @@ START_TEST(merging_mixes_no_versions) {
     ck_assert_int_eq(tsim_store_merge(&arena, path_of("a.db"), files + 1, 1, &merged, &diags), TSIM_ERR_INFEASIBLE);
     ck_assert_str_eq(rows_of("a.db", "SELECT count(*) FROM sweeps"), "1|\n");
 }
-END_TEST
 
-START_TEST(a_mistake_in_a_value_is_said_before_anything_runs) {
+TSIM_TEST(a_mistake_in_a_value_is_said_before_anything_runs) {
     static const char *const WRONG[] = {"parallelism.tensr=1,2", "cluster.node=dgx-h100,dgx-h10",
                                         "energy.price=3 GB,2 W"},
                              *const NODES[] = {"cluster.nodes=2,1"};
@@ -300,25 +291,5 @@ START_TEST(a_mistake_in_a_value_is_said_before_anything_runs) {
     ck_assert_int_eq(tsim_sweep_check(&arena, &sweep, &diags), TSIM_OK);
     ck_assert_int_eq(run("a.db", 1).n_invalid, 1);
 }
-END_TEST
 
-static Suite *sweep_suite(void) {
-    Suite *suite = suite_create("sweep");
-    TCase *tests = tcase_create("sweep");
-    tcase_add_checked_fixture(tests, set_up_folder, tear_down_folder);
-    tcase_set_timeout(tests, 30);
-    tcase_add_test(tests, any_number_of_threads_gives_the_same_rows);
-    tcase_add_test(tests, what_is_missing_is_computed_and_nothing_else);
-    tcase_add_test(tests, a_sweep_that_is_interrupted_again_and_again_ends);
-    tcase_add_test(tests, points_of_another_sweep_are_found);
-    tcase_add_test(tests, keys);
-    tcase_add_test(tests, keys_of_what_is_not_valid);
-    tcase_add_test(tests, another_version_computes_again);
-    tcase_add_test(tests, shards_merge_into_the_whole);
-    tcase_add_test(tests, merging_mixes_no_versions);
-    tcase_add_test(tests, a_mistake_in_a_value_is_said_before_anything_runs);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(sweep_suite)
+TSIM_MAIN(30, set_up_folder, tear_down_folder)

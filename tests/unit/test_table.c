@@ -27,25 +27,23 @@ static const char *printed(int width, size_t n_columns) {
     return copy;
 }
 
-START_TEST(without_a_width_it_is_as_wide_as_it_is) {
+TSIM_TEST(without_a_width_it_is_as_wide_as_it_is) {
     ck_assert_str_eq(printed(0, 4), "n  what                     value  more\n"
                                     "1  the first of them all   3.5 GB     1\n"
                                     "2  second-without-blanks!   10 GB    22\n");
     ck_assert_str_eq(printed(39, 4), printed(0, 4));
 }
-END_TEST
 
-START_TEST(a_text_is_broken_at_blanks_and_else_where_it_must_be) {
+TSIM_TEST(a_text_is_broken_at_blanks_and_else_where_it_must_be) {
     ck_assert_str_eq(printed(34, 4), "n  what                value  more\n"
                                      "1  the first of them  3.5 GB     1\n"
                                      "   all\n"
                                      "2  second-without-bl   10 GB    22\n"
                                      "   anks!\n");
 }
-END_TEST
 
 /* 16 is the least that a text is narrowed to. */
-START_TEST(columns_that_have_no_room_follow_below) {
+TSIM_TEST(columns_that_have_no_room_follow_below) {
     ck_assert_str_eq(printed(30, 4), "n  what\n"
                                      "1  the first of them all\n"
                                      "2  second-without-blanks!\n"
@@ -54,16 +52,14 @@ START_TEST(columns_that_have_no_room_follow_below) {
                                      "1  3.5 GB     1\n"
                                      "2   10 GB    22\n");
 }
-END_TEST
 
-START_TEST(nothing_is_wider_than_the_terminal) {
+TSIM_TEST(nothing_is_wider_than_the_terminal) {
     for (int width = 20; width < 50; width++)
         for (const char *line = printed(width, 4), *end; (end = strchr(line, '\n')); line = end + 1)
             ck_assert_msg(end - line <= width, "%d: %.*s", width, (int)(end - line), line);
 }
-END_TEST
 
-START_TEST(columns_are_left_out_at_the_end) {
+TSIM_TEST(columns_are_left_out_at_the_end) {
     const bool is_number[] = {true, false, true, true};
     const struct tsim_style none = {.width = 80}, narrow = {.width = 80, .table_width = 30};
     int as_they_are[] = {1, 40, 6, 4}, narrowed[] = {1, 40, 6, 4};
@@ -72,9 +68,8 @@ START_TEST(columns_are_left_out_at_the_end) {
     ck_assert_uint_eq(tsim_columns_fit(&narrow, narrowed, is_number, 4), 3);
     ck_assert_int_eq(narrowed[1], 30 - 1 - 6 - 2 * 2);
 }
-END_TEST
 
-START_TEST(what_is_cut_says_so) {
+TSIM_TEST(what_is_cut_says_so) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -91,10 +86,9 @@ START_TEST(what_is_cut_says_so) {
                            "bcd..|   abc|abcdef");
     free(text);
 }
-END_TEST
 
 /* Not a terminal: only COLUMNS says a width. */
-START_TEST(columns_say_a_width) {
+TSIM_TEST(columns_say_a_width) {
     FILE *out = tmpfile();
     unsetenv("COLUMNS");
     ck_assert_int_eq(tsim_style_of(out).table_width, 0);
@@ -106,21 +100,5 @@ START_TEST(columns_say_a_width) {
     ck_assert_int_eq(tsim_style_of(out).table_width, 0);
     fclose(out);
 }
-END_TEST
 
-static Suite *table_suite(void) {
-    Suite *suite = suite_create("table");
-    TCase *tests = tcase_create("table");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, without_a_width_it_is_as_wide_as_it_is);
-    tcase_add_test(tests, a_text_is_broken_at_blanks_and_else_where_it_must_be);
-    tcase_add_test(tests, columns_that_have_no_room_follow_below);
-    tcase_add_test(tests, nothing_is_wider_than_the_terminal);
-    tcase_add_test(tests, columns_are_left_out_at_the_end);
-    tcase_add_test(tests, what_is_cut_says_so);
-    tcase_add_test(tests, columns_say_a_width);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(table_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -19,7 +19,7 @@ static const struct tsim_model *load(const char *id) {
 
 /* MLPerf's model has 187,767,399 rows of 128, bottom 13-512-256-128, top 479-1024-1024-512-256-1 with 479 = 27 x 26 / 2
  * + 128. A sample touches the products and 26 rows. */
-START_TEST(published_counts) {
+TSIM_TEST(published_counts) {
     const struct tsim_model *m = load("dlrm");
     double bottom = 14.0 * 512 + 513 * 256 + 257 * 128;
     double top = 480.0 * 1024 + 1025 * 1024 + 1025 * 512 + 513 * 256 + 257;
@@ -30,7 +30,6 @@ START_TEST(published_counts) {
     ck_assert_double_eq(tsim_list_macs(m), macs);
     ck_assert_double_eq(tsim_model_flops_per_token(m, 1, 1), 6 * macs - 2 * 13 * 512);
 }
-END_TEST
 
 static const struct tsim_software SOFTWARE = {.table_placement = TSIM_TABLES_BY_CAPACITY};
 static const struct tsim_tables_deal CAPACITY = {.software = &SOFTWARE, .samples = 1};
@@ -41,7 +40,7 @@ static const struct tsim_embedding_table TABLES[] = {{100, 2, 3}, {60, 2, 1}, {4
 /* One rank holds all. On two an even share is 100.5 rows: the first alone, the others together; the last is below a
  * hundredth of it and goes to the rank with fewer lookups. On four the share is 50.25: the first table is cut in two
  * and the second, too; each piece of the first is hit by a sample with 3 lookups in 1 - (1/2)^3 = 7/8 of the cases. */
-START_TEST(dealt_by_capacity) {
+TSIM_TEST(dealt_by_capacity) {
     struct tsim_model m = {.tables = TABLES, .n_tables = 4};
     struct tsim_tables_share share;
     tsim_tables_share(&m, &CAPACITY, 1, &share);
@@ -58,11 +57,10 @@ START_TEST(dealt_by_capacity) {
     ck_assert_double_eq(share.rows, 60); /* pieces 50, 50, 40, 30 and 30: the last on top of the first */
     ck_assert_double_eq_tol(share.all_vector_elements, 2 * (2 * 0.875 + 2 * 0.5 + 1 + 1), 1e-12);
 }
-END_TEST
 
 /* Three tables of one size to two ranks, in the order of the model: the first, with five lookups, alone, the others
  * together. From the last on the first would come on top of the second. */
-START_TEST(equal_ones_in_order) {
+TSIM_TEST(equal_ones_in_order) {
     static const struct tsim_embedding_table EQUAL[] = {{10, 2, 5}, {10, 2, 1}, {10, 2, 1}};
     struct tsim_model m = {.tables = EQUAL, .n_tables = 3};
     struct tsim_tables_share share;
@@ -71,11 +69,10 @@ START_TEST(equal_ones_in_order) {
     ck_assert_double_eq(share.lookups, 5);
     ck_assert_double_eq(share.lookup_elements, 5 * 2);
 }
-END_TEST
 
 /* A table below a hundredth of a share goes to the rank with fewer lookups, though it is the fuller one: 100 rows with
  * one lookup, 90 with nine. */
-START_TEST(small_ones_by_lookups) {
+TSIM_TEST(small_ones_by_lookups) {
     static const struct tsim_embedding_table UNEVEN[] = {{100, 2, 1}, {90, 2, 9}, {1, 1, 1}};
     struct tsim_model m = {.tables = UNEVEN, .n_tables = 3};
     struct tsim_tables_share share;
@@ -84,11 +81,10 @@ START_TEST(small_ones_by_lookups) {
     ck_assert_double_eq(share.lookups, 9);
     ck_assert_double_eq(share.lookup_elements, 18);
 }
-END_TEST
 
 /* Tables of different sizes, none above a share or below a hundredth of it: each, the largest first, to the emptiest of
  * seven ranks, which is sought among all here. */
-START_TEST(always_to_the_emptiest) {
+TSIM_TEST(always_to_the_emptiest) {
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct random_source random = {seed};
         struct tsim_embedding_table tables[40];
@@ -109,10 +105,9 @@ START_TEST(always_to_the_emptiest) {
         ck_assert_double_eq(share.rows, fullest);
     }
 }
-END_TEST
 
 /* More ranks hold no more each, all rows are somewhere, and nothing is lost beyond the number that is dealt to. */
-START_TEST(dealt_to_many) {
+TSIM_TEST(dealt_to_many) {
     const struct tsim_model *m = load("dlrm");
     double before = 1e30;
     for (int64_t n = 1; n <= 2 * TSIM_TABLES_MOST_RANKS; n *= 2) {
@@ -125,14 +120,13 @@ START_TEST(dealt_to_many) {
         before = share.elements;
     }
 }
-END_TEST
 
 /* Two ranks by lookups. A table that 30 rows of are looked up is cut in two: loads of 15 lookups and 2.25 for the
  * vector; the tables of 40 and of 1 row follow, one to each, and halves of the one of 60: 15 + 1 + 0.5 lookups and 3
  * vectors on either rank, 50 + 40 + 30 rows on the first. With room for 110 rows that plan is none: uncut, the table of
  * 60 goes to the first, the others to the second. With room for 55 rows no plan is, and each rank has a piece of
  * all. */
-START_TEST(dealt_by_lookups) {
+TSIM_TEST(dealt_by_lookups) {
     static const struct tsim_embedding_table HOT[] = {{100, 2, 30}, {60, 2, 1}, {40, 2, 1}, {1, 2, 1}};
     struct tsim_model m = {.tables = HOT, .n_tables = 4};
     struct tsim_software software = {.table_placement = TSIM_TABLES_BY_LOOKUPS};
@@ -149,12 +143,11 @@ START_TEST(dealt_by_lookups) {
     tsim_tables_share(&m, &deal, 2, &share);
     ck_assert_double_eq(share.rows, 101);
 }
-END_TEST
 
 /* Two nodes of two ranks. The hot table alone has 30 lookups and one vector, which counts as 16.75; the other three have 3
  * and three. Cut in two it would leave a node with three vectors, too. A rank has half of each, and of the three vectors
  * of one row each second. On one node of four ranks tables lie as by lookups. */
-START_TEST(dealt_by_nodes) {
+TSIM_TEST(dealt_by_nodes) {
     static const struct tsim_embedding_table HOT[] = {{100, 2, 30}, {60, 2, 1}, {40, 2, 1}, {1, 2, 1}};
     struct tsim_model m = {.tables = HOT, .n_tables = 4};
     struct tsim_software by_nodes = {.table_placement = TSIM_TABLES_BY_NODES},
@@ -174,11 +167,10 @@ START_TEST(dealt_by_nodes) {
     ck_assert_double_eq(share.lookups, other.lookups);
     ck_assert_double_eq(share.vector_elements, other.vector_elements);
 }
-END_TEST
 
 /* Whole tables are dealt, two to each of two ranks: the first table's rank gets the last, though the other had fewer
  * lookups. */
-START_TEST(dealt_whole) {
+TSIM_TEST(dealt_whole) {
     struct tsim_model m = {.tables = TABLES, .n_tables = 4};
     struct tsim_software software = {.table_placement = TSIM_TABLES_WHOLE};
     struct tsim_tables_deal deal = {.software = &software, .samples = 1};
@@ -189,10 +181,9 @@ START_TEST(dealt_whole) {
     ck_assert_double_eq(share.vector_elements, 2 * 2);
     ck_assert_double_eq(share.all_vector_elements, 4 * 2);
 }
-END_TEST
 
 /* The table of one row takes 8 bytes in fp32. 10 lookups in two rows are of 2 (1 - e^-5) different ones. */
-START_TEST(replicas_and_distinct_rows) {
+TSIM_TEST(replicas_and_distinct_rows) {
     static const struct tsim_embedding_table SMALL[] = {{2, 2, 5, 0}, {1, 2, 1, 0}};
     struct tsim_model m = {.tables = SMALL, .n_tables = 2};
     struct tsim_software software = {.replicated_tables_bytes = 9};
@@ -208,11 +199,10 @@ START_TEST(replicas_and_distinct_rows) {
     tsim_tables_share(&m, &deal, 1, &share);
     ck_assert_double_eq(share.replica_elements, 0);
 }
-END_TEST
 
 /* 3,000 ids by 1 / r^1.1: what 500 samples draw, id by id. One table has a row for an id, the other four; and so few
  * ids that nothing is left to integrate. */
-START_TEST(skewed_draws) {
+TSIM_TEST(skewed_draws) {
     static const struct tsim_embedding_table ROWS[] = {{3000, 2, 1, 1.1}, {3000, 2, 4, 1.1}, {20, 2, 1, 1.1}};
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         double all = 0, ids = 0, rows = (double)ROWS[i].rows, samples = 500;
@@ -232,7 +222,6 @@ START_TEST(skewed_draws) {
         ck_assert_double_le(n, tsim_tables_distinct_rows(&even, samples) * (1 + 1e-6));
     }
 }
-END_TEST
 
 static const struct tsim_list_layer LAYER = {.kind = TSIM_LIST_TABLES, .out = 8, .out_area = 1};
 
@@ -254,7 +243,7 @@ static void init_small(struct example *x) {
  * indices 24 bytes, rows 24, vectors 24. It sends 10 x 24 bytes and gets 5 x 32. Backward sorts four times what it
  * reads and writes of 16 bytes a lookup, and updates rows in place: 24 of gradients, 48 of rows, 24 of indices; with a
  * state of 4 bytes, read and written, 24 more. */
-START_TEST(kernels_by_hand) {
+TSIM_TEST(kernels_by_hand) {
     struct example x;
     struct tsim_op_list list;
     init_small(&x);
@@ -278,7 +267,6 @@ START_TEST(kernels_by_hand) {
     tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 2); /* nothing to exchange */
 }
-END_TEST
 
 static const struct tsim_op *find(const struct tsim_op_list *list, const char *name) {
     for (int32_t i = 0; i < list->n; i++)
@@ -291,7 +279,7 @@ static const struct tsim_op *find(const struct tsim_op_list *list, const char *n
  * and sends 3 vectors: 24 + 3 x 8 + 3 x 4 bytes forward. Sparse gradients are written, unscaled, multiplied and added,
  * 6 times 4 bytes an element, and rows read and written. Reduced ones are written and read, with a state and the row in
  * and out, once for each row that 10 samples look up: of 100 rows 3 each. */
-START_TEST(updates_by_hand) {
+TSIM_TEST(updates_by_hand) {
     struct example x;
     struct tsim_op_list list;
     init_small(&x);
@@ -317,11 +305,10 @@ START_TEST(updates_by_hand) {
                             10 * (24 + 24) + 2 * fmax(distinct, others) * (2 * 4 + 2 * 4 + 2 * 4), 1e-9);
     ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 101 * 2 * 4); /* a state of 4 bytes for each element */
 }
-END_TEST
 
 /* The table of one row on both ranks: 5 samples look it up there, its gradient of 2 in fp32 is summed, and its row
  * updated. */
-START_TEST(replicas_by_hand) {
+TSIM_TEST(replicas_by_hand) {
     struct example x;
     struct tsim_op_list list;
     init_small(&x);
@@ -339,11 +326,10 @@ START_TEST(replicas_by_hand) {
     ck_assert_double_eq(find(&list, "tables, update of replicas")->bytes, 2 * (4 + 2 * 4));
     ck_assert_double_eq(tsim_tables_weight_bytes(&x.scenario), (100 + 1) * 2 * 4);
 }
-END_TEST
 
 /* A bottom MLP on the first rank sends its vector of 2 for each of 10 samples, too; what whole tables' ranks sent is
  * joined: 5 vectors of 2 in and out for each of 5 samples. */
-START_TEST(bottom_on_the_first_rank) {
+TSIM_TEST(bottom_on_the_first_rank) {
     struct example x;
     struct tsim_op_list list;
     init_small(&x);
@@ -354,11 +340,10 @@ START_TEST(bottom_on_the_first_rank) {
     ck_assert_double_eq(find(&list, "tables: vectors to samples")->collective_bytes, 10 * (2 + 1) * 8);
     ck_assert_double_eq(find(&list, "tables, join")->bytes, 5 * 2 * 5 * 8);
 }
-END_TEST
 
 /* One table of 100 rows of 2 in halves: each sends a vector for a sample that has one of its 3 lookups in it, 7 of 8.
  */
-START_TEST(one_table) {
+TSIM_TEST(one_table) {
     struct example x;
     init_small(&x);
     x.model.n_tables = 1;
@@ -370,10 +355,9 @@ START_TEST(one_table) {
     ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 0);
     ck_assert_double_eq(tsim_tables_buffer_bytes(&x.scenario), 0);
 }
-END_TEST
 
 /* The fullest of two ranks holds 101 rows of 2 (the tables of 60, 40 and 1), and 4 bytes of each row's state. */
-START_TEST(memory_by_hand) {
+TSIM_TEST(memory_by_hand) {
     struct example x;
     init_small(&x);
     x.scenario.training.optimizer = TSIM_SGD;
@@ -394,31 +378,5 @@ START_TEST(memory_by_hand) {
     ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 101 * 4);
     ck_assert_double_eq(tsim_tables_buffer_bytes(&x.scenario), 2 * 10 * 6 * 2);
 }
-END_TEST
 
-static Suite *tables_suite(void) {
-    Suite *suite = suite_create("tables");
-    TCase *tc = tcase_create("tables");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, published_counts);
-    tcase_add_test(tc, dealt_by_capacity);
-    tcase_add_test(tc, equal_ones_in_order);
-    tcase_add_test(tc, small_ones_by_lookups);
-    tcase_add_test(tc, always_to_the_emptiest);
-    tcase_add_test(tc, dealt_to_many);
-    tcase_add_test(tc, dealt_by_lookups);
-    tcase_add_test(tc, dealt_by_nodes);
-    tcase_add_test(tc, dealt_whole);
-    tcase_add_test(tc, replicas_and_distinct_rows);
-    tcase_add_test(tc, skewed_draws);
-    tcase_add_test(tc, kernels_by_hand);
-    tcase_add_test(tc, updates_by_hand);
-    tcase_add_test(tc, replicas_by_hand);
-    tcase_add_test(tc, bottom_on_the_first_rank);
-    tcase_add_test(tc, one_table);
-    tcase_add_test(tc, memory_by_hand);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(tables_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -22,7 +22,7 @@ static struct tsim_amount leaf(struct tsim_term_recorder *r, const char *name, d
     return tsim_given(r, name, value, TSIM_COUNT, "a test");
 }
 
-START_TEST(rules_by_hand) {
+TSIM_TEST(rules_by_hand) {
     static const struct {
         enum tsim_term_rule rule;
         double value;
@@ -40,9 +40,8 @@ START_TEST(rules_by_hand) {
                 ck_assert_double_eq(tsim_term_by_rule(amount.term), RULES[i].value);
         }
 }
-END_TEST
 
-START_TEST(powers_may_be_negative) {
+TSIM_TEST(powers_may_be_negative) {
     for (int recorded = 0; recorded < 2; recorded++) {
         struct tsim_term_recorder *r = recorded ? &recorder : NULL;
         struct tsim_amount three = leaf(r, "three", 3);
@@ -53,9 +52,8 @@ START_TEST(powers_may_be_negative) {
             ck_assert_double_eq(tsim_term_by_rule(eighth.term), 0.125);
     }
 }
-END_TEST
 
-START_TEST(figures_are_found_by_name) {
+TSIM_TEST(figures_are_found_by_name) {
     struct tsim_amount long_tree = tsim_elsewhere(&recorder, "step.time_s", 2, TSIM_TIME_S);
     ck_assert_str_eq(long_tree.term->source, "its own tree: tsim explain SCENARIO step.time_s");
     ck_assert_ptr_null(tsim_recorded_term(&recorder, "step.time_s")); /* a leaf that points at it is not the tree */
@@ -69,9 +67,8 @@ START_TEST(figures_are_found_by_name) {
     ck_assert_ptr_null(tsim_figure(NULL, "step.time_s", 2, TSIM_TIME_S).term);
     ck_assert_double_eq(tsim_figure(NULL, "step.time_s", 2, TSIM_TIME_S).value, 2);
 }
-END_TEST
 
-START_TEST(a_list_is_a_sum) {
+TSIM_TEST(a_list_is_a_sum) {
     for (int recorded = 0; recorded < 2; recorded++) {
         struct tsim_part_list list = {.recorder = recorded ? &recorder : NULL};
         for (int i = 0; i < 20; i++)
@@ -83,9 +80,8 @@ START_TEST(a_list_is_a_sum) {
             ck_assert_int_eq(sum.term->n_parts, 20); /* the 0 is left out */
     }
 }
-END_TEST
 
-START_TEST(equal_nodes_are_one) {
+TSIM_TEST(equal_nodes_are_one) {
     struct tsim_amount a = leaf(&recorder, "a", 1), b = leaf(&recorder, "b", 1);
     ck_assert_ptr_eq(leaf(&recorder, "a", 1).term, a.term);
     ck_assert_ptr_ne(a.term, b.term);
@@ -95,18 +91,16 @@ START_TEST(equal_nodes_are_one) {
     ck_assert_ptr_ne(tsim_sum(&recorder, "s", "a + b", TSIM_COUNT, TSIM_PARTS(b, a)).term, sum.term);
     ck_assert_ptr_ne(tsim_product(&recorder, "s", "a + b", TSIM_COUNT, TSIM_PARTS(a, b)).term, sum.term);
 }
-END_TEST
 
-START_TEST(an_outcome_keeps_what_went_in) {
+TSIM_TEST(an_outcome_keeps_what_went_in) {
     struct tsim_amount in = leaf(&recorder, "in", 3);
     struct tsim_amount out = tsim_outcome(&recorder, "out", "simulated", 5, TSIM_TIME_S, TSIM_PARTS(in));
     ck_assert_double_eq(tsim_term_by_rule(out.term), 5);
     ck_assert_ptr_eq(out.term->parts[0].term, in.term);
     ck_assert_double_eq(tsim_outcome(NULL, "out", "simulated", 5, TSIM_TIME_S, NULL, 0).value, 5);
 }
-END_TEST
 
-START_TEST(constants_say_where_they_were_read) {
+TSIM_TEST(constants_say_where_they_were_read) {
     struct tsim_amount read =
         tsim_of_file(&recorder, TSIM_CATALOGUE_ACCELERATORS, "h100-sxm", "power.memory", 0.35, TSIM_FRACTION);
     ck_assert_str_eq(read.term->name, "h100-sxm power.memory");
@@ -120,29 +114,11 @@ START_TEST(constants_say_where_they_were_read) {
     ck_assert_ptr_null(
         tsim_of_file(NULL, TSIM_CATALOGUE_ACCELERATORS, "h100-sxm", "power.memory", 0.35, TSIM_FRACTION).term);
 }
-END_TEST
 
-START_TEST(text_needs_a_recorder) {
+TSIM_TEST(text_needs_a_recorder) {
     struct tsim_term_recorder *none = NULL, *some = &recorder;
     ck_assert_ptr_null(tsim_record_text(none, "%d", 1));
     ck_assert_str_eq(tsim_record_text(some, "%d nodes", 2), "2 nodes");
 }
-END_TEST
 
-static Suite *term_suite(void) {
-    Suite *suite = suite_create("term");
-    TCase *tests = tcase_create("term");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, rules_by_hand);
-    tcase_add_test(tests, powers_may_be_negative);
-    tcase_add_test(tests, figures_are_found_by_name);
-    tcase_add_test(tests, a_list_is_a_sum);
-    tcase_add_test(tests, equal_nodes_are_one);
-    tcase_add_test(tests, an_outcome_keeps_what_went_in);
-    tcase_add_test(tests, constants_say_where_they_were_read);
-    tcase_add_test(tests, text_needs_a_recorder);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(term_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

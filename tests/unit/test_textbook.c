@@ -37,7 +37,7 @@ static void check(const char *id, const char *what, double by_hand) {
 
 /* The example has B = 32 sequences of S = 1024 tokens, H = 1600, 25 heads of 64, and a vocabulary of 50,257 padded to
  * 50,304 on one rank. */
-START_TEST(flops_by_hand) {
+TSIM_TEST(flops_by_hand) {
     double tokens = 32 * 1024, h = 1600;
     check("gpt2-flops", "queries, keys, values: one layer, forward", 2 * tokens * 3 * h * h / 1e9);
     check("gpt2-flops", "attention scores: one layer, forward", 2 * tokens * 1024 * h / 1e9);
@@ -47,10 +47,9 @@ START_TEST(flops_by_hand) {
           (6 * 1557611200.0 + 12 * 48 * h * 1024) * tokens / 1e12);
     check("gpt2-flops", "the step on one V100 at its peak", (6 * 1557611200.0 + 12 * 48 * h * 1024) * tokens / 125e12);
 }
-END_TEST
 
 /* 1,557,611,200 parameters, of which the table has 47 rows of padding more. */
-START_TEST(memory_by_hand) {
+TSIM_TEST(memory_by_hand) {
     double n = 1557611200.0 + 47 * 1600, tokens = 32 * 1024, h = 1600;
     check("optimizer-memory", "parameters in fp32", 4 * n / 1e9);
     check("optimizer-memory", "all of these, fp32", 16 * n / 1e9);
@@ -62,10 +61,9 @@ START_TEST(memory_by_hand) {
     check("activation-memory", "one layer", tokens * h * (34 + 5 * 25 * 1024 / h) / 1e6);
     check("resnet-memory", "result of the first convolution, \"for a batch of 32\"", 32 * 112 * 112 * 64 * 4 / 1e6);
 }
-END_TEST
 
 /* 14 GB of gradients cross links of 12.5 GB/s in 2 (n - 1) / n x 14 / 12.5. 90 epochs and 1e24 FLOP are divisions. */
-START_TEST(scaling_by_hand) {
+TSIM_TEST(scaling_by_hand) {
     check("network-wall", "ring all-reduce of 14 GB over ever more GPUs at 12.5 GB/s", 2.24);
     check("network-wall", "over the 8 GPUs of the problem: 2 (n - 1) / n of the bytes", 1.96);
     check("network-wall", "28 GB at 900 GB/s of NVLink", 1.75 * 14e9 / 450e9 * 1e3);
@@ -78,11 +76,10 @@ START_TEST(scaling_by_hand) {
     check("layers-over-devices", "crosses a boundary, one way, of a micro-batch of 4 x 1,024 tokens",
           4 * 1024 * 1024 * 2 / 1e6);
 }
-END_TEST
 
 /* The figure's bars are 2 x 8 + 3 x (12 + 12), and 8 + 12 + 3 x 12; 32 x 1,024 tokens come at half a million a
  * second. */
-START_TEST(input_by_hand) {
+TSIM_TEST(input_by_hand) {
     check("prefetching", "two epochs of three batches, one thing after another", 88);
     check("prefetching", "opened once, read under training", 56);
     check("prefetching", "two batches of 256 pictures of 1,024 x 1,024 in the host's memory",
@@ -90,10 +87,9 @@ START_TEST(input_by_hand) {
     check("tokenization", "tokenized by one core, a batch each", 65.536);
     check("storage", "accelerator of 1,000 images/s, pipeline of 200: busy", 20);
 }
-END_TEST
 
 /* A value that agrees says nobody is wrong; one that does not has a reason. */
-START_TEST(verdicts_are_true) {
+TSIM_TEST(verdicts_are_true) {
     for (size_t i = 0; i < textbook.n_examples; i++)
         for (size_t j = 0; j < textbook.examples[i].n_values; j++) {
             const struct tsim_textbook_value *value = &textbook.examples[i].values[j];
@@ -107,9 +103,8 @@ START_TEST(verdicts_are_true) {
                               value->what, 100 * value->difference_frac);
         }
 }
-END_TEST
 
-START_TEST(ids) {
+TSIM_TEST(ids) {
     const char *const *names;
     struct tsim_textbook one;
     size_t n;
@@ -123,30 +118,13 @@ START_TEST(ids) {
     ck_assert_int_eq(tsim_textbook_compute(&arena, "gpt3-flops", &one, &diags), TSIM_OK);
     ck_assert_uint_eq(one.n_examples, 0);
 }
-END_TEST
 
 /* Each number counts once: it agrees, or somebody is right. */
-START_TEST(score) {
+TSIM_TEST(score) {
     size_t n = textbook.n_agree;
     for (int right = 0; right < TSIM_N_TEXTBOOK_RIGHTS; right++)
         n += textbook.n_right[right];
     ck_assert_uint_eq(n, textbook.n_values);
 }
-END_TEST
 
-static Suite *textbook_suite(void) {
-    Suite *suite = suite_create("textbook");
-    TCase *tests = tcase_create("examples");
-    tcase_add_checked_fixture(tests, compute, release);
-    tcase_add_test(tests, flops_by_hand);
-    tcase_add_test(tests, memory_by_hand);
-    tcase_add_test(tests, scaling_by_hand);
-    tcase_add_test(tests, input_by_hand);
-    tcase_add_test(tests, verdicts_are_true);
-    tcase_add_test(tests, ids);
-    tcase_add_test(tests, score);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(textbook_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, compute, release)

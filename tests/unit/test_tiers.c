@@ -44,30 +44,27 @@ static void check_mean_time(const struct tsim_campaign_job *job, double expected
 /* ---- one kind of failure ---- */
 
 /* Only the local tier counts, but for the time that the storage takes. */
-START_TEST(software_goes_back_to_memory) {
+TSIM_TEST(software_goes_back_to_memory) {
     struct tsim_campaign_job job = job_of(3 * HOUR, 0);
     job.durable_stall_s = 0;
     check_mean_time(&job, tsim_daly_time_s(job.work_s, job.interval_s, job.stall_s, job.local_restart_s, 3 * HOUR));
 }
-END_TEST
 
 /* Only the storage counts: two hours of work and what waits for checkpoints in them. */
-START_TEST(a_lost_node_goes_back_to_the_storage) {
+TSIM_TEST(a_lost_node_goes_back_to_the_storage) {
     struct tsim_campaign_job job = job_of(0, 6 * HOUR);
     double stall_s = 4 * job.stall_s + job.durable_stall_s;
     check_mean_time(&job, tsim_daly_time_s(job.work_s, 4 * job.interval_s, stall_s, job.restart_s, 6 * HOUR));
 }
-END_TEST
 
 /* The next of a million nodes to be lost is not the other one of two. */
-START_TEST(copies_make_a_lost_node_as_good_as_software) {
+TSIM_TEST(copies_make_a_lost_node_as_good_as_software) {
     struct tsim_campaign_job job = job_of(0, 3 * HOUR);
     job.nodes = 1000000;
     job.copies = 1;
     job.durable_stall_s = 0;
     check_mean_time(&job, tsim_daly_time_s(job.work_s, job.interval_s, job.stall_s, job.local_restart_s, 3 * HOUR));
 }
-END_TEST
 
 /* ---- both ---- */
 
@@ -126,14 +123,13 @@ static struct two_tiers tiers_of(const struct tsim_campaign_job *job) {
 }
 
 /* The closed form of two tiers with failures of one kind is Daly's, too. */
-START_TEST(the_closed_form_contains_dalys) {
+TSIM_TEST(the_closed_form_contains_dalys) {
     struct two_tiers t = {
         .b = 1 / HOUR, .part_s = 600, .last_part_s = 700, .restart_s = 300, .local_restart_s = 1, .every = 5};
     ck_assert_double_eq_tol(expected_s(&t), tsim_daly_time_s(3100, 3100, 0, 300, HOUR), 1e-6);
 }
-END_TEST
 
-START_TEST(both_kinds_take_the_closed_forms_time) {
+TSIM_TEST(both_kinds_take_the_closed_forms_time) {
     const double MTBF_H[][2] = {{4, 12}, {12, 4}, {30, 30}};
     for (int i = 0; i < 3; i++) {
         struct tsim_campaign_job job = job_of(MTBF_H[i][0] * HOUR, MTBF_H[i][1] * HOUR);
@@ -141,7 +137,6 @@ START_TEST(both_kinds_take_the_closed_forms_time) {
         check_mean_time(&job, expected_s(&t) * job.work_s / (job.interval_s * job.durable_every));
     }
 }
-END_TEST
 
 /* ---- groups of nodes ---- */
 
@@ -166,14 +161,13 @@ static double local_share(int64_t nodes, int64_t copies, double restart_s) {
  * that finds the job at work. With two nodes that have each other's copies the first leaves one, the second nothing.
  * With four the second is the other one of its pair in one of three cases, and the third in all. With three and two
  * copies it is the third. 400 runs of 240 h have some 130,000 failures: a share's standard error is 0.14 %. */
-START_TEST(a_group_of_nodes_can_be_lost) {
+TSIM_TEST(a_group_of_nodes_can_be_lost) {
     double restart_s = HOUR / 3, q = 1 - exp(-1.0 / 3), tolerance = 4 * 0.0014 + 1e-3 /* a second without memory */;
     ck_assert_double_eq_tol(local_share(2, 1, restart_s), 1 - q, tolerance);
     ck_assert_double_eq_tol(local_share(4, 1, restart_s), (1 - q) * (1 + q * 2 / 3), tolerance);
     ck_assert_double_eq_tol(local_share(3, 2, restart_s), (1 - q) * (1 + q), tolerance);
     ck_assert_double_eq(local_share(4, 0, restart_s), 0);
 }
-END_TEST
 
 /* A failure in the w after a checkpoint, while it is copied, goes back one more, by T of work. From a restart on, of
  * which failures in another one are left out, checkpoints end c = T + stall apart:
@@ -181,7 +175,7 @@ END_TEST
  *   T (1 - e^(-w / M)) (e^(-c / M) + e^(-2 c / M) + ...) = T (1 - e^(-w / M)) / (e^(c / M) - 1)
  *
  * Means over some 16,000 failures with up to an hour each: 5 s. */
-START_TEST(copies_take_their_time) {
+TSIM_TEST(copies_take_their_time) {
     struct tsim_campaign_job job = job_of(0, 6 * HOUR);
     double redone_s[3], mtbf_s = 6 * HOUR, cycle_s = job.interval_s + job.stall_s;
     job.copies = 1;
@@ -201,7 +195,6 @@ START_TEST(copies_take_their_time) {
         ck_assert_double_eq_tol(redone_s[i] - redone_s[0], more_s, 20);
     }
 }
-END_TEST
 
 /* ---- intervals ---- */
 
@@ -227,17 +220,16 @@ static void check_optimal(const char *reliability) {
     ck_assert_double_gt(taken, 1);
 }
 
-START_TEST(intervals_are_the_best_ones) {
+TSIM_TEST(intervals_are_the_best_ones) {
     check_optimal("{node_mtbf: 2000 h, checkpoint: {mode: sync, bandwidth: 2 GB/s, local: {}}}");
     check_optimal("{node_mtbf: 500 h, checkpoint: {mode: sync, bandwidth: 10 GB/s, local: {}}}");
     check_optimal(
         "{components: {software: 500 h}, checkpoint: {mode: sync, bandwidth: 2 GB/s, local: {restart: 2 min}}}");
 }
-END_TEST
 
 /* Eight accelerators copy 1/8 each at once. On a DGX A100 each has its link, 31.5 GB/s; on cards in slots four of them
  * an uplink as wide as one; where the host's memory gives 100 GB/s, each an eighth of that. */
-START_TEST(all_copy_to_the_host_at_once) {
+TSIM_TEST(all_copy_to_the_host_at_once) {
     static const struct {
         const char *node;
         double bytes_per_s;
@@ -261,11 +253,10 @@ START_TEST(all_copy_to_the_host_at_once) {
         ck_assert_double_eq_tol(job.stall_s, copied_bytes / CASES[i].bytes_per_s, 1e-9 * job.stall_s);
     }
 }
-END_TEST
 
 /* A checkpoint a step is asked for, of which each is copied to the host and then written under training: the next one
  * begins after the fewest steps, of 10 ms, with which the writing has ended. The copy counts towards it. */
-START_TEST(the_next_checkpoint_waits_for_the_writing) {
+TSIM_TEST(the_next_checkpoint_waits_for_the_writing) {
     const struct tsim_override overrides[] = {
         {"reliability", "{checkpoint: {interval: 1, mode: async, bandwidth: 100 GB/s}}"}};
     struct tsim_campaign_job job;
@@ -276,11 +267,10 @@ START_TEST(the_next_checkpoint_waits_for_the_writing) {
     ck_assert_double_ge(job.interval_s + job.stall_s, job.write_s - 1e-9);
     ck_assert_double_lt(job.interval_s - step_s + job.stall_s, job.write_s);
 }
-END_TEST
 
 /* If others hold copies, what goes back to the storage is the loss of two nodes of a pair: at the rate a of lost
  * nodes and in a restart r, a x a r / (n - 1). Hourly failures of 8 nodes with restarts of 6 min: 1 / (70 h). */
-START_TEST(pairs_are_lost_at_their_rate) {
+TSIM_TEST(pairs_are_lost_at_their_rate) {
     struct tsim_campaign_job job = job_of(0, HOUR);
     job.nodes = 8;
     job.copies = 1;
@@ -299,11 +289,10 @@ START_TEST(pairs_are_lost_at_their_rate) {
      * %. */
     ck_assert_double_eq_tol(storage / time_s * 70 * HOUR, 1, 0.3);
 }
-END_TEST
 
 /* Intervals that are given are kept: 10 min are 86 steps of 7 s, an hour six of them; the storage gets no more than
  * it can take. */
-START_TEST(intervals_can_be_given) {
+TSIM_TEST(intervals_can_be_given) {
     struct tsim_campaign_job job;
     job_with("{checkpoint: {interval: 1 h, mode: async, local: {interval: 10 min, copies: 2}}}", &job);
     ck_assert_double_eq(job.interval_s, 86 * 7);
@@ -315,27 +304,5 @@ START_TEST(intervals_can_be_given) {
     job_with("{checkpoint: {interval: 20, mode: async, bandwidth: 1 GB/s, local: {interval: 10}}}", &job);
     ck_assert_double_eq(job.durable_every, ceil((14 * 68976648192.0 / 1e9 - job.stall_s) / 70));
 }
-END_TEST
 
-static Suite *tiers_suite(void) {
-    Suite *suite = suite_create("tiers");
-    TCase *tests = tcase_create("tiers");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, software_goes_back_to_memory);
-    tcase_add_test(tests, a_lost_node_goes_back_to_the_storage);
-    tcase_add_test(tests, copies_make_a_lost_node_as_good_as_software);
-    tcase_add_test(tests, the_closed_form_contains_dalys);
-    tcase_add_test(tests, both_kinds_take_the_closed_forms_time);
-    tcase_add_test(tests, a_group_of_nodes_can_be_lost);
-    tcase_add_test(tests, copies_take_their_time);
-    tcase_add_test(tests, intervals_are_the_best_ones);
-    tcase_add_test(tests, pairs_are_lost_at_their_rate);
-    tcase_add_test(tests, intervals_can_be_given);
-    tcase_add_test(tests, all_copy_to_the_host_at_once);
-    tcase_add_test(tests, the_next_checkpoint_waits_for_the_writing);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(tiers_suite)
+TSIM_MAIN(60, set_up, tear_down)

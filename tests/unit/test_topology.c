@@ -118,20 +118,18 @@ static void expect_bisection(const struct tsim_topology *topology, double bytes_
 }
 
 /* There are four ports of 100 GB/s. */
-START_TEST(bisection_of_a_switch) {
+TSIM_TEST(bisection_of_a_switch) {
     expect_bisection(build(1), 400 * GB);
 }
-END_TEST
 
 /* Four pairs each have their own link of 1/7 of 100 GB/s. */
-START_TEST(bisection_of_a_mesh) {
+TSIM_TEST(bisection_of_a_mesh) {
     example.node.scale_up = TSIM_SCALE_UP_MESH;
     ck_assert_double_eq_tol(exchange_bytes_per_s(build(1), across), 4 * 100 * GB / 7, 1e-3 * GB);
 }
-END_TEST
 
 /* Two PCIe switches of four have uplinks of 20 GB/s; then sockets of four have 15 GB/s between them. */
-START_TEST(bisection_of_pcie) {
+TSIM_TEST(bisection_of_pcie) {
     example.node.scale_up = TSIM_SCALE_UP_PCIE;
     example.node.accelerators_per_switch = 4;
     example.node.switch_uplink_bytes_per_s = 20 * GB;
@@ -143,7 +141,6 @@ START_TEST(bisection_of_pcie) {
     example.node.socket_link_bytes_per_s = 400 * GB; /* now two uplinks of 20 */
     expect_bisection(build(1), 40 * GB);
 }
-END_TEST
 
 static int32_t other_quad(int32_t rank, int32_t n) {
     static const int32_t NEIGHBOUR[4] = {4, 5, 6, 7}; /* 0-4 and 1-5 are double, 2-6 and 3-7 single */
@@ -152,7 +149,7 @@ static int32_t other_quad(int32_t rank, int32_t n) {
 }
 
 /* At 25 GB/s a link, 2 + 2 + 1 + 1 = 6 links between the quads carry 150 GB/s. */
-START_TEST(bisection_of_the_cube_mesh) {
+TSIM_TEST(bisection_of_the_cube_mesh) {
     example.node.scale_up = TSIM_SCALE_UP_CUBE_MESH;
     example.node.scale_up_bytes_per_s = example.node.scale_up_ring_bytes_per_s = 150 * GB;
     const struct tsim_topology *topology = build(1);
@@ -164,7 +161,6 @@ START_TEST(bisection_of_the_cube_mesh) {
     /* Single links hold the partners up: 4 x 25. */
     ck_assert_double_eq_tol(exchange_bytes_per_s(topology, other_quad), 100 * GB, 1e-3 * GB);
 }
-END_TEST
 
 /* Expects that in each ring every member has one member behind it and all are in it, and that no link of two members is
  * in more rings than it is wide. */
@@ -188,7 +184,7 @@ static void check_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE
 
 /* By hand: 0-3-2-1 and 0-2-1-3 are the cycles of a quad, 0-2-6-4 is the only one of every second accelerator, and 0 and
  * 1 have one link where 0 and 3 have two. 3, 4 and 5 have none. */
-START_TEST(rings_in_parts_of_the_cube_mesh) {
+TSIM_TEST(rings_in_parts_of_the_cube_mesh) {
     int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE];
     ck_assert_int_eq(tsim_cube_mesh_rings(0xff, next), 6);
     ck_assert_int_eq(tsim_cube_mesh_rings(0x0f, next), 4);
@@ -213,7 +209,6 @@ START_TEST(rings_in_parts_of_the_cube_mesh) {
             ck_assert_int_eq(tsim_cube_mesh_part_rings(n, stride), fewest);
         }
 }
-END_TEST
 
 /* Returns the messages on the busiest link, by its width, when each of n accelerators, every stride-th from the first
  * on, sends one to each other. */
@@ -233,7 +228,7 @@ static double busiest_of_exchange(const struct tsim_topology *topology, int32_t 
 }
 
 /* With all eight, 0 and 4 pass on what others send to strangers, and the single links carry three messages. */
-START_TEST(exchanges_on_the_cube_mesh) {
+TSIM_TEST(exchanges_on_the_cube_mesh) {
     example.node.scale_up = TSIM_SCALE_UP_CUBE_MESH;
     example.node.scale_up_bytes_per_s = example.node.scale_up_ring_bytes_per_s = 150 * GB;
     const struct tsim_topology *topology = build(1);
@@ -247,17 +242,15 @@ START_TEST(exchanges_on_the_cube_mesh) {
             ck_assert_double_eq_tol(tsim_cube_mesh_exchange_links(n, stride), (n - 1) / most, 1e-9);
         }
 }
-END_TEST
 
 /* The halves of 8 nodes of 8 NICs are joined by 32 x 10 GB/s. */
-START_TEST(bisection_of_a_crossbar) {
+TSIM_TEST(bisection_of_a_crossbar) {
     expect_bisection(build(8), 320 * GB);
 }
-END_TEST
 
 /* There are leaves of 16 ports, pods of 64, and 128 ports. With 2:1 at the leaves and 2:1 at the pods, a quarter of the
  * ports' 640 GB/s gets from one pod to the other. */
-START_TEST(bisection_of_a_fat_tree) {
+TSIM_TEST(bisection_of_a_fat_tree) {
     be_fat_tree(2, TSIM_ROUTING_ADAPTIVE);
     tiers[0] = (struct tsim_tier){.ports = 16, .oversubscription = 2};
     tiers[1] = (struct tsim_tier){.ports = 64, .oversubscription = 2};
@@ -265,11 +258,10 @@ START_TEST(bisection_of_a_fat_tree) {
     tiers[0].oversubscription = tiers[1].oversubscription = 1;
     expect_bisection(build(16), 640 * GB);
 }
-END_TEST
 
 /* Llama 3 (2024, section 3.3.1): racks of 16 GPUs, pods of 3,072 of full bisection, 8 pods joined at 1:7. With 50 GB/s
  * a GPU: 24,576 / 2 x 50 / 7 GB/s. From one pod to the other every GPU is left 1/7 of its NIC, within it all of it. */
-START_TEST(llama3_loses_six_sevenths_at_the_top) {
+TSIM_TEST(llama3_loses_six_sevenths_at_the_top) {
     be_fat_tree(2, TSIM_ROUTING_ADAPTIVE);
     tiers[0] = (struct tsim_tier){.ports = 16, .oversubscription = 1};
     tiers[1] = (struct tsim_tier){.ports = 3072, .oversubscription = 7};
@@ -279,10 +271,9 @@ START_TEST(llama3_loses_six_sevenths_at_the_top) {
     example.scenario.cluster.nodes = 384; /* one pod */
     expect_bisection(build(384), 3072 / 2 * 50 * GB);
 }
-END_TEST
 
 /* In 8 groups of 4 routers with 2 ports and a global link each, a pair of groups has 4 / 7 of a link. */
-START_TEST(bisection_of_a_dragonfly) {
+TSIM_TEST(bisection_of_a_dragonfly) {
     example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
     example.fabric.dragonfly_ports = 2;
     example.fabric.dragonfly_routers = 4;
@@ -292,12 +283,11 @@ START_TEST(bisection_of_a_dragonfly) {
     /* The partners are group i and group i + 4 only, each over its own part of a link. */
     ck_assert_double_eq_tol(exchange_bytes_per_s(topology, across), 4 * 4.0 / 7 * 10 * GB, 1e-3 * GB);
 }
-END_TEST
 
 /* TPU v4: 4,096 chips as 16 x 16 x 16, all wrapped: 2 x 256 links. v3: 32 x 32: 2 x 32. A slice of 4 x 4 x 8 that does
  * not wrap: 16 links; the same with wrap-around twice as much. The partner is half a ring away, and the two ways around
  * are taken by odd and even senders: all wires are full. */
-START_TEST(bisection_of_a_torus) {
+TSIM_TEST(bisection_of_a_torus) {
     be_torus(16, 16, 16, 4);
     expect_bisection(build(1024), 512 * 10 * GB);
     be_torus(32, 32, 1, 32);
@@ -307,10 +297,9 @@ START_TEST(bisection_of_a_torus) {
     be_torus(4, 4, 8, 4);
     expect_bisection(build(32), 32 * 10 * GB);
 }
-END_TEST
 
 /* A chip of a torus has a wire each way in each of its dimensions: together they are its port. */
-START_TEST(ports_of_a_torus) {
+TSIM_TEST(ports_of_a_torus) {
     be_torus(16, 16, 16, 4);
     build(1024);
     ck_assert_double_eq(tsim_cluster_build(&arena, &example.scenario)->scale_up_bytes_per_s, 6 * 10 * GB);
@@ -318,11 +307,10 @@ START_TEST(ports_of_a_torus) {
     build(256);
     ck_assert_double_eq(tsim_cluster_build(&arena, &example.scenario)->scale_up_bytes_per_s, 4 * 10 * GB);
 }
-END_TEST
 
 /* ---- routes ---- */
 
-START_TEST(routes_on_a_node) {
+TSIM_TEST(routes_on_a_node) {
     ck_assert_str_eq(route_text(build(1), 3, 3), "");
     ck_assert_str_eq(route_text(build(1), 3, 5), "node 0: accelerator 3, out | node 0: accelerator 5, in");
     example.node.scale_up = TSIM_SCALE_UP_CUBE_MESH;
@@ -339,10 +327,9 @@ START_TEST(routes_on_a_node) {
                      "node 1: accelerator 1, out | node 1: PCIe switch 0, up | node 1: socket 0 to 1 | "
                      "node 1: PCIe switch 3, down | node 1: accelerator 6, in");
 }
-END_TEST
 
 /* The rings of a cube mesh use every link in both directions exactly as often as it is there. */
-START_TEST(six_rings_fill_the_cube_mesh) {
+TSIM_TEST(six_rings_fill_the_cube_mesh) {
     static const int32_t RINGS[2][TSIM_CUBE] = {{0, 3, 2, 1, 5, 6, 7, 4}, {0, 1, 3, 7, 5, 4, 6, 2}};
     int32_t used[TSIM_CUBE][TSIM_CUBE] = {{0}};
     for (int32_t i = 0; i < TSIM_CUBE; i++)
@@ -355,11 +342,10 @@ START_TEST(six_rings_fill_the_cube_mesh) {
         for (int32_t b = 0; b < TSIM_CUBE; b++)
             ck_assert_int_eq(used[a][b], tsim_cube_mesh_links(a, b));
 }
-END_TEST
 
 /* Rails: leaves take the same port of 2 nodes each. The same rail under one leaf stays there, another leaf of the rail
  * is reached over its uplinks, and another rail through the neighbour on that rail. */
-START_TEST(routes_on_rails) {
+TSIM_TEST(routes_on_rails) {
     be_fat_tree(1, TSIM_ROUTING_ADAPTIVE);
     example.fabric.rails = true;
     tiers[0] = (struct tsim_tier){.ports = 2, .oversubscription = 1};
@@ -370,10 +356,9 @@ START_TEST(routes_on_rails) {
     ck_assert_str_eq(route_text(topology, 3, 12),
                      "node 0: accelerator 3, out | node 0: accelerator 4, in | node 0: NIC 4, out | node 1: NIC 4, in");
 }
-END_TEST
 
 /* ECMP: the same pair always takes the same uplink, another seed another one; over all pairs none is left out. */
-START_TEST(ecmp_is_a_hash_of_the_pair) {
+TSIM_TEST(ecmp_is_a_hash_of_the_pair) {
     be_fat_tree(1, TSIM_ROUTING_ECMP);
     tiers[0] = (struct tsim_tier){.ports = 8, .oversubscription = 1};
     const struct tsim_topology *topology = build(8);
@@ -397,10 +382,9 @@ START_TEST(ecmp_is_a_hash_of_the_pair) {
     }
     ck_assert_int_gt(n_moved, 30); /* 7/8 of 56 expected */
 }
-END_TEST
 
 /* Never more than local - global - local, and the ends fit together: every link begins at the end of the one before. */
-START_TEST(dragonfly_routes_are_minimal) {
+TSIM_TEST(dragonfly_routes_are_minimal) {
     example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
     example.fabric.dragonfly_ports = 2;
     example.fabric.dragonfly_routers = 4;
@@ -430,12 +414,11 @@ START_TEST(dragonfly_routes_are_minimal) {
             ck_assert_int_eq(router, b / 2);
         }
 }
-END_TEST
 
 /* 8 nodes of 8 ports are four routers of 16: a group of four, whose 31 links out of each go by way of the others, too,
  * at half of what they carry: 15.5 links for 16 ports. With 64 nodes in groups of 16 routers two groups are linked by
  * all 9 global links of each router. */
-START_TEST(adaptive_dragonflies_are_pools) {
+TSIM_TEST(adaptive_dragonflies_are_pools) {
     example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
     example.fabric.routing = TSIM_ROUTING_ADAPTIVE;
     example.fabric.dragonfly_ports = 16;
@@ -456,10 +439,9 @@ START_TEST(adaptive_dragonflies_are_pools) {
                      "node 0: NIC 0, out | group 0: router 0, out | group 0: to all others, out | "
                      "group 1: to all others, in | group 1: router 15, in | node 63: NIC 7, in");
 }
-END_TEST
 
 /* Minimal routes of a group of two routers of four have three links of each, all to the other. */
-START_TEST(small_groups_have_more_links_a_pair) {
+TSIM_TEST(small_groups_have_more_links_a_pair) {
     example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
     example.fabric.dragonfly_ports = 8;
     example.fabric.dragonfly_routers = 4;
@@ -471,10 +453,9 @@ START_TEST(small_groups_have_more_links_a_pair) {
     topology = build(2);
     ck_assert_double_eq_tol(topology->bytes_per_s[topology->first[TSIM_LINK_LOCAL]], 6 * 10 * GB, 1);
 }
-END_TEST
 
 /* x first, the short way around; a line of 3 does not wrap. */
-START_TEST(torus_routes_go_dimension_by_dimension) {
+TSIM_TEST(torus_routes_go_dimension_by_dimension) {
     be_torus(4, 3, 2, 4);
     const struct tsim_topology *topology = build(6);
     ck_assert_str_eq(route_text(topology, 0, 3), "(0, 0, 0): -x");
@@ -482,12 +463,11 @@ START_TEST(torus_routes_go_dimension_by_dimension) {
     ck_assert_str_eq(route_text(topology, 1, 3), "(1, 0, 0): -x | (0, 0, 0): -x");
     ck_assert_str_eq(route_text(topology, 0, 8 + 12), "(0, 0, 0): +y | (0, 1, 0): +y | (0, 2, 0): +z");
 }
-END_TEST
 
 /* ---- NICs and slow links ---- */
 
 /* Eight accelerators and two NICs: four share each, at its full rate. */
-START_TEST(accelerators_share_the_nearest_nic) {
+TSIM_TEST(accelerators_share_the_nearest_nic) {
     example.node.nics = 2;
     const struct tsim_topology *topology = build(2);
     ck_assert_int_eq(topology->nics_per_node, 2);
@@ -498,9 +478,8 @@ START_TEST(accelerators_share_the_nearest_nic) {
     ck_assert_int_eq(topology->nics_per_node, 8);
     ck_assert_double_eq_tol(topology->bytes_per_s[topology->first[TSIM_LINK_NIC_OUT]], 20 * GB, 1e-3);
 }
-END_TEST
 
-START_TEST(single_links_can_be_slow) {
+TSIM_TEST(single_links_can_be_slow) {
     const struct tsim_degraded degraded[] = {
         {.link = TSIM_DEGRADED_NIC, .node = 1, .index = 2, .rate_frac = 0.5},
         {.link = TSIM_DEGRADED_SCALE_UP, .node = 0, .index = -1, .rate_frac = 0.25},
@@ -524,10 +503,9 @@ START_TEST(single_links_can_be_slow) {
                       name, t->bytes_per_s[i]);
     }
 }
-END_TEST
 
 /* A link between two slow accelerators is as slow as they are, not twice so. */
-START_TEST(links_of_a_mesh_can_be_slow) {
+TSIM_TEST(links_of_a_mesh_can_be_slow) {
     struct tsim_degraded degraded = {.link = TSIM_DEGRADED_SCALE_UP, .node = 1, .rate_frac = 0.25};
     example.node.scale_up = TSIM_SCALE_UP_MESH;
     example.scenario.cluster.degraded = &degraded;
@@ -543,38 +521,5 @@ START_TEST(links_of_a_mesh_can_be_slow) {
             }
     }
 }
-END_TEST
 
-static Suite *topology_suite(void) {
-    Suite *suite = suite_create("topology");
-    TCase *tcase = tcase_create("topology");
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 30);
-    tcase_add_test(tcase, bisection_of_a_switch);
-    tcase_add_test(tcase, bisection_of_a_mesh);
-    tcase_add_test(tcase, bisection_of_pcie);
-    tcase_add_test(tcase, bisection_of_the_cube_mesh);
-    tcase_add_test(tcase, rings_in_parts_of_the_cube_mesh);
-    tcase_add_test(tcase, exchanges_on_the_cube_mesh);
-    tcase_add_test(tcase, bisection_of_a_crossbar);
-    tcase_add_test(tcase, bisection_of_a_fat_tree);
-    tcase_add_test(tcase, llama3_loses_six_sevenths_at_the_top);
-    tcase_add_test(tcase, bisection_of_a_dragonfly);
-    tcase_add_test(tcase, bisection_of_a_torus);
-    tcase_add_test(tcase, ports_of_a_torus);
-    tcase_add_test(tcase, routes_on_a_node);
-    tcase_add_test(tcase, six_rings_fill_the_cube_mesh);
-    tcase_add_test(tcase, routes_on_rails);
-    tcase_add_test(tcase, ecmp_is_a_hash_of_the_pair);
-    tcase_add_test(tcase, dragonfly_routes_are_minimal);
-    tcase_add_test(tcase, adaptive_dragonflies_are_pools);
-    tcase_add_test(tcase, small_groups_have_more_links_a_pair);
-    tcase_add_test(tcase, torus_routes_go_dimension_by_dimension);
-    tcase_add_test(tcase, accelerators_share_the_nearest_nic);
-    tcase_add_test(tcase, single_links_can_be_slow);
-    tcase_add_test(tcase, links_of_a_mesh_can_be_slow);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(topology_suite)
+TSIM_MAIN(30, setup, teardown)

@@ -33,7 +33,7 @@ static void assert_s(double actual_s, double expected_s) {
 
 /* All links of a cube of rings carry their share: 63/64 S / (6 links x 10 GB/s), twice for an all-reduce, and 3 x 3
  * hops each way. */
-START_TEST(a_cube_uses_all_its_links) {
+TSIM_TEST(a_cube_uses_all_its_links) {
     struct tsim_cluster cube = torus(4, 4, 4, true);
     double share_s = 63.0 / 64 * GB / (6 * LINK);
     assert_s(cost_of(cube, TSIM_ALL_GATHER, 64, 1).time_s, share_s + 9 * US);
@@ -45,36 +45,32 @@ START_TEST(a_cube_uses_all_its_links) {
     ck_assert_int_eq(both.algorithm, TSIM_ALGORITHM_TORUS);
     ck_assert_int_eq(both.protocol, TSIM_PROTOCOL_SIMPLE);
 }
-END_TEST
 
 /* Ranks 0..3 are one ring of four: 3/4 S over two directions, three hops. */
-START_TEST(a_row_is_a_ring) {
+TSIM_TEST(a_row_is_a_ring) {
     assert_s(cost_of(torus(4, 4, 4, true), TSIM_ALL_GATHER, 4, 1).time_s, 0.75 * GB / (2 * LINK) + 3 * US);
 }
-END_TEST
 
 /* Not closed, what goes from the end to the beginning crosses all links again: twice as long. Every second of a ring of
  * eight: two groups on each link, and a line if not all of them belong: 2 x 2 = 4 times. */
-START_TEST(lines_and_strides_take_longer) {
+TSIM_TEST(lines_and_strides_take_longer) {
     double ring_s = 0.75 * GB / (2 * LINK);
     assert_s(cost_of(torus(4, 4, 4, false), TSIM_ALL_GATHER, 4, 1).time_s, 2 * ring_s + 3 * US);
     assert_s(cost_of(torus(8, 4, 4, true), TSIM_ALL_GATHER, 4, 1).time_s, 2 * ring_s + 3 * US); /* half a ring */
     assert_s(cost_of(torus(8, 4, 4, true), TSIM_ALL_GATHER, 4, 2).time_s, 2 * ring_s + 3 * US); /* all of it */
     assert_s(cost_of(torus(16, 4, 4, true), TSIM_ALL_GATHER, 4, 2).time_s, 4 * ring_s + 3 * US);
 }
-END_TEST
 
 /* 4 x 2: two parts. The first phase of each takes (e-1)/e of half the bytes over its dimension: the ring of 4 takes 3/4
  * x S/4 / B, the line of 2 (slowness 2) 1/2 x S/4 x 2 / B, the longer counts: S/4/B. Second: the part that began with
  * the ring has S/16 left for the line: 1/2 x 2 x S/16; the other S/8 for the ring: 3/4 x S/8, the longer. */
-START_TEST(sides_that_differ_wait_for_the_longer) {
+TSIM_TEST(sides_that_differ_wait_for_the_longer) {
     double phases_s = (0.25 + 0.75 / 8) * GB / LINK;
     assert_s(cost_of(torus(4, 2, 1, true), TSIM_REDUCE_SCATTER, 8, 1).time_s, phases_s + 4 * US);
 }
-END_TEST
 
 /* The longest dimension's busiest link takes S e / 8 B around a ring, and twice that in the middle of a line. */
-START_TEST(all_to_all_crosses_the_middle) {
+TSIM_TEST(all_to_all_crosses_the_middle) {
     struct tsim_collective_cost ring = cost_of(torus(8, 4, 1, true), TSIM_ALL_TO_ALL, 32, 1);
     assert_s(ring.time_s, GB * 8 / 8 / LINK + 10 * US);
     assert_s(cost_of(torus(8, 4, 1, false), TSIM_ALL_TO_ALL, 32, 1).time_s, 2 * GB * 8 / 8 / LINK + 10 * US);
@@ -82,9 +78,8 @@ START_TEST(all_to_all_crosses_the_middle) {
     ck_assert_double_eq_tol(ring.scale_up_bytes, 31.0 / 32 * GB, 1);
     ck_assert_double_eq_tol(ring.hbm_bytes, 2 * GB, 1);
 }
-END_TEST
 
-START_TEST(messages_and_broadcasts) {
+TSIM_TEST(messages_and_broadcasts) {
     struct tsim_collective_cost send = cost_of(torus(4, 4, 1, true), TSIM_SEND_RECV, 2, 1);
     assert_s(send.time_s, GB / LINK + US);
     ck_assert_int_eq(send.algorithm, TSIM_ALGORITHM_DIRECT);
@@ -94,10 +89,9 @@ START_TEST(messages_and_broadcasts) {
     ck_assert_double_eq_tol(all.hbm_bytes, GB, 1);
     ck_assert_double_eq_tol(all.scale_up_bytes, GB, 1);
 }
-END_TEST
 
 /* 5 of 4 x 4 are no box: a ring in rank order, whose ends lie apart. 6 are none either: a row and half a row. */
-START_TEST(what_is_no_box_is_a_chain) {
+TSIM_TEST(what_is_no_box_is_a_chain) {
     struct tsim_cluster flat = torus(4, 4, 1, true);
     struct tsim_torus_box box;
     for (int32_t n = 5; n <= 6; n++) {
@@ -108,10 +102,9 @@ START_TEST(what_is_no_box_is_a_chain) {
     struct tsim_group too_many = {.n_ranks = 32, .n_nodes = 1, .stride = 1};
     ck_assert(!tsim_torus_box(&flat, &too_many, &box));
 }
-END_TEST
 
 /* Ranks 0, 4, 8, 12 of 4 x 4 are a column; 0 and 2 of each row, then columns. */
-START_TEST(boxes_along_other_dimensions) {
+TSIM_TEST(boxes_along_other_dimensions) {
     struct tsim_cluster flat = torus(4, 4, 1, true);
     struct tsim_torus_box box;
     struct tsim_group column = {.n_ranks = 4, .n_nodes = 1, .stride = 4}, sparse = {8, 1, 8, 8, 2};
@@ -120,11 +113,10 @@ START_TEST(boxes_along_other_dimensions) {
     ck_assert(tsim_torus_box(&flat, &sparse, &box));
     ck_assert(box.extent[0] == 2 && box.step[0] == 2 && box.extent[1] == 4 && box.step[1] == 1);
 }
-END_TEST
 
 /* Ranks 0..3 of 8 x 4 in tiles of 2 x 2 are a square, every fourth rank is a corner of each, and all are the whole torus,
  * whose neighbours are accelerators beside each other. Half a tile of each column of tiles leaves gaps. */
-START_TEST(ranks_fill_tiles) {
+TSIM_TEST(ranks_fill_tiles) {
     struct tsim_cluster flat = torus(8, 4, 1, true);
     flat.torus_tile[0] = flat.torus_tile[1] = 2;
     struct tsim_torus_box box;
@@ -151,10 +143,9 @@ START_TEST(ranks_fill_tiles) {
     struct tsim_group gaps = {8, 1, 8, 8, 2};
     ck_assert(!tsim_torus_box(&flat, &gaps, &box));
 }
-END_TEST
 
 /* Bytes that cross links and memory: a gather stores and forwards, a reduction reads its own part as well. */
-START_TEST(bytes_moved) {
+TSIM_TEST(bytes_moved) {
     struct tsim_cluster cube = torus(4, 4, 4, true);
     static const struct {
         enum tsim_collective_op op;
@@ -166,9 +157,8 @@ START_TEST(bytes_moved) {
         ck_assert_double_eq_tol(cost.hbm_bytes, EACH[i].memory * 63 / 64 * GB, 1);
     }
 }
-END_TEST
 
-START_TEST(ideal_links_have_no_latency) {
+TSIM_TEST(ideal_links_have_no_latency) {
     struct tsim_cluster cube = torus(4, 4, 4, true);
     struct tsim_collective_request request = {.op = TSIM_ALL_GATHER,
                                               .bytes = GB,
@@ -179,35 +169,14 @@ START_TEST(ideal_links_have_no_latency) {
     assert_s(cost.time_s, 63.0 / 64 * GB / (6 * LINK));
     ck_assert_double_eq(cost.latency_s, 0);
 }
-END_TEST
 
 /* A torus has one way for everything; what it is asked for otherwise is NCCL's. */
-START_TEST(no_other_algorithm_can) {
+TSIM_TEST(no_other_algorithm_can) {
     const struct tsim_cluster cube = torus(4, 4, 4, true);
     const struct tsim_group group = {.n_ranks = 64, .n_nodes = 16, .max_ranks_per_node = 4, .min_ranks_per_node = 4};
     for (int algorithm = 0; algorithm < TSIM_N_ALGORITHMS; algorithm++)
         ck_assert_int_eq(tsim_collective_can(&cube, TSIM_ALL_REDUCE, &group, (enum tsim_algorithm)algorithm),
                          algorithm == TSIM_ALGORITHM_AUTO || algorithm == TSIM_ALGORITHM_TORUS);
 }
-END_TEST
 
-static Suite *torus_suite(void) {
-    Suite *suite = suite_create("torus");
-    TCase *tests = tcase_create("torus");
-    tcase_add_test(tests, a_cube_uses_all_its_links);
-    tcase_add_test(tests, no_other_algorithm_can);
-    tcase_add_test(tests, a_row_is_a_ring);
-    tcase_add_test(tests, lines_and_strides_take_longer);
-    tcase_add_test(tests, sides_that_differ_wait_for_the_longer);
-    tcase_add_test(tests, all_to_all_crosses_the_middle);
-    tcase_add_test(tests, messages_and_broadcasts);
-    tcase_add_test(tests, what_is_no_box_is_a_chain);
-    tcase_add_test(tests, boxes_along_other_dimensions);
-    tcase_add_test(tests, ranks_fill_tiles);
-    tcase_add_test(tests, bytes_moved);
-    tcase_add_test(tests, ideal_links_have_no_latency);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(torus_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -41,7 +41,7 @@ static double executed(bool is_backward) {
  * 4,096 + 4,096 x 4,096; of the language model 32 layers of 4 h^2 + 3 x 11,008 h and, causal, half of 2 x 2,048 h, and
  * the head. Qwen2.5-VL: 1,024 patches of 1,176 values, 32 layers of 4 h^2 + 3 x 3,420 h (h = 1,280) of which 28 attend
  * to 64 and 4 to 1,024 tokens; 256 tokens through 5,120^2 + 5,120 x 3,584. */
-START_TEST(multiplications) {
+TSIM_TEST(multiplications) {
     begin("llava-1.5-7b", 2048, false);
     double h = 1024, t = 577, tower = t * 24 * (12 * h * h + 2 * t * h) + 576 * 588 * h,
            projector = 576 * (h * 4096 + 4096.0 * 4096), l = 2048, w = 4096;
@@ -56,12 +56,11 @@ START_TEST(multiplications) {
     language = l * (28 * (w * (3584 + 2 * 512) + w * w + 3 * 18944 * w + l * w) + w * 152064);
     ck_assert_double_eq_tol(executed(false) / (2 * 2 * (tower + projector + language)), 1, 1e-9);
 }
-END_TEST
 
 /* Gemma 3 4B: 4,096 patches of 588 values, 27 layers of 4 h^2 + 2 x 4,304 h and 2 x 4,096 h of scores (h = 1,152); the
  * means of squares of 16 patches are 256 tokens, through one product without a bias. Frozen, tower and its product of
  * patches count once. */
-START_TEST(pooled_patches) {
+TSIM_TEST(pooled_patches) {
     struct tsim_op_list list;
     double h = 1152, t = 4096, projector = 256 * h * 2560;
     begin("gemma3-4b-vision", 2048, true);
@@ -74,11 +73,10 @@ START_TEST(pooled_patches) {
     ck_assert_double_eq(sum_flops(&list), 2 * 2 * 2 * projector);
     ck_assert_double_eq(tsim_layer_count(&x.model, TSIM_PART_PROJECTOR).latent, h * 2560);
 }
-END_TEST
 
 /* GLM-4.1V: squares of 4 patches of 1,536 through products to 4,096, to 4,096 again, to a gate and a value of 13,696 and back:
  * 576 patches of an image of 336 pixels are 144 tokens. Two samples. */
-START_TEST(gated_projector) {
+TSIM_TEST(gated_projector) {
     struct tsim_op_list list;
     double products = 4 * 1536 * 4096.0 + 4096 * 4096.0 + 3 * 4096 * 13696.0, flops = 2 * 2 * 144 * products;
     begin("glm-4.1v-9b", 2048, false);
@@ -90,11 +88,10 @@ START_TEST(gated_projector) {
     begin("kimi-k2.5", 2048, false);
     ck_assert_double_eq(tsim_layer_count(&x.model, TSIM_PART_PROJECTOR).ffn, 4608 * 4608 + 4608 + 7168 * 4608 + 7168);
 }
-END_TEST
 
 /* The convention's FLOPs of a token differ from those of the text alone by three passes of tower and projector, or of a
  * frozen tower by one and three. */
-START_TEST(by_convention) {
+TSIM_TEST(by_convention) {
     double h = 1024, t = 577, l = 2048,
            tower = 2 * (t * 24 * (12 * h * h + 13 * h + 2 * t * h - 9 * h - 4 * h) + t * 588 * h),
            projector = 2 * 576 * (h * 4096 + 4096.0 * 4096 + 2 * 4096);
@@ -108,11 +105,10 @@ START_TEST(by_convention) {
     ck_assert_double_eq_tol(trained - frozen, 2 * tower, 2e-3 * tower);       /* biases count as products */
     ck_assert_double_eq_tol(frozen - text, tower + 3 * projector, 2e-3 * tower);
 }
-END_TEST
 
 /* Nothing is behind a frozen tower's forward pass: no operators backward, nothing kept, no gradient, state or
  * reduction. */
-START_TEST(frozen_tower) {
+TSIM_TEST(frozen_tower) {
     struct tsim_op_list list;
     double patches = 588 * 1024 + 1024 + 577 * 1024 + 2048, layer = 12 * 1024.0 * 1024 + 13 * 1024;
     begin("llava-1.5-7b", 2048, true);
@@ -132,10 +128,9 @@ START_TEST(frozen_tower) {
     ck_assert_double_eq(executed(false), forward);
     ck_assert_double_gt(tsim_layer_activation_bytes(&x.scenario, TSIM_PART_TOWER_LAYER), 0);
 }
-END_TEST
 
 /* Between stages: tokens of the tower with the text's that were looked up, then those of the language model alone. */
-START_TEST(between_stages) {
+TSIM_TEST(between_stages) {
     begin("llava-1.5-7b", 2048, true);
     double text = 2.0 * 2048 * 4096 * 2;
     ck_assert_double_eq(tsim_layer_flow_bytes(&x.scenario, TSIM_PART_TOWER_LAYER), text + 2 * 577 * 1024 * 2);
@@ -147,20 +142,5 @@ START_TEST(between_stages) {
     ck_assert_int_eq(tsim_model_layer(&x.model, 6), TSIM_PART_TOWER_WINDOW_LAYER);
     ck_assert_int_eq(tsim_model_layer(&x.model, 7), TSIM_PART_TOWER_LAYER);
 }
-END_TEST
 
-static Suite *tower_suite(void) {
-    Suite *suite = suite_create("tower");
-    TCase *tc = tcase_create("tower");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, multiplications);
-    tcase_add_test(tc, pooled_patches);
-    tcase_add_test(tc, gated_projector);
-    tcase_add_test(tc, by_convention);
-    tcase_add_test(tc, frozen_tower);
-    tcase_add_test(tc, between_stages);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(tower_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -292,7 +292,7 @@ static const struct {
 enum { N_PLANS = sizeof PLANS / sizeof PLANS[0] };
 
 /* Each variant plays every other schedule; with TSIM_CASES all. */
-START_TEST(every_schedule_is_sound) {
+TSIM_TEST(every_schedule_is_sound) {
     for (size_t i = 0; i < N_PLANS; i++)
         for (int variant = 0; variant < 4; variant++) {
             if ((i + (size_t)variant) % 2 == 0 && !getenv("TSIM_CASES"))
@@ -308,11 +308,10 @@ START_TEST(every_schedule_is_sound) {
             json_decref(events);
         }
 }
-END_TEST
 
 /* 4 stages, 64 samples over 2 replicas: 32 micro-batches. Each crosses 3 borders forward and 3 backward. One of the
  * replicas is simulated; a stage makes 64 passes and an optimizer step. */
-START_TEST(counts_are_those_of_the_schedule) {
+TSIM_TEST(counts_are_those_of_the_schedule) {
     use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
     json_t *events = traced(".json", NULL);
     ck_assert_uint_eq(count(events, "s"), 32 * 6);
@@ -320,10 +319,9 @@ START_TEST(counts_are_those_of_the_schedule) {
     ck_assert_uint_ge(count(events, "X"), 4 * (64 + 1) + 32 * 6);
     json_decref(events);
 }
-END_TEST
 
 /* Arrows are between stages 1 and 2 alone: 32 micro-batches forward and backward. */
-START_TEST(arrows_to_ranks_that_are_left_out_are_left_out) {
+TSIM_TEST(arrows_to_ranks_that_are_left_out_are_left_out) {
     use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
     json_t *events = traced(".json", "3-4"); /* of two ranks of each stage, the second and the first */
     ck_assert_uint_eq(expect_whole_arrows(events), 32 * 2);
@@ -333,9 +331,8 @@ START_TEST(arrows_to_ranks_that_are_left_out_are_left_out) {
     }
     json_decref(events);
 }
-END_TEST
 
-START_TEST(compressed_is_the_same) {
+TSIM_TEST(compressed_is_the_same) {
     use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
     json_t *plain = traced(".json", NULL);
     unlink(file);
@@ -349,7 +346,6 @@ START_TEST(compressed_is_the_same) {
     json_decref(plain);
     json_decref(packed);
 }
-END_TEST
 
 /* ---- operators ---- */
 
@@ -374,7 +370,7 @@ static double slices_s(const json_t *events, int rank, int thread, const char *p
     return sum_s;
 }
 
-START_TEST(operators_of_every_schedule_are_sound) {
+TSIM_TEST(operators_of_every_schedule_are_sound) {
     for (size_t i = 0; i < N_PLANS; i++) {
         example_init(&e);
         e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
@@ -389,7 +385,6 @@ START_TEST(operators_of_every_schedule_are_sound) {
         json_decref(events);
     }
 }
-END_TEST
 
 /* Makes the trace of one rank with replicas, so that data-parallel traffic runs beside passes, 2 tensor ranks and
  * recomputation. */
@@ -403,7 +398,7 @@ static void use_operators(void) {
 }
 
 /* Slices are rounded to nanoseconds: half of one for each of some thousands. */
-START_TEST(kernels_add_up_to_the_terms) {
+TSIM_TEST(kernels_add_up_to_the_terms) {
     use_operators();
     e.scenario.parallelism.overlap.gradients = e.scenario.parallelism.overlap.parameters = false;
     json_t *events = traced(".json", "all");
@@ -421,10 +416,9 @@ START_TEST(kernels_add_up_to_the_terms) {
     }
     json_decref(events);
 }
-END_TEST
 
 /* Kernels beside gradients' reductions take longer, one after another all the same; passes enclose theirs. */
-START_TEST(passes_are_their_operators) {
+TSIM_TEST(passes_are_their_operators) {
     use_operators();
     json_t *events = traced(".json", "all");
     expect_sound(events);
@@ -437,10 +431,9 @@ START_TEST(passes_are_their_operators) {
     }
     json_decref(events);
 }
-END_TEST
 
 /* On slow links an exchange that is executed again, which the kernels wait for, meets one that runs beside them. */
-START_TEST(exchanges_that_meet_have_a_thread_each) {
+TSIM_TEST(exchanges_that_meet_have_a_thread_each) {
     use_operators();
     e.model.experts = (struct tsim_experts){.count = 16, .active = 2, .ffn_hidden = 2048, .every = 1};
     e.scenario.parallelism.tensor = 1;
@@ -459,11 +452,10 @@ START_TEST(exchanges_that_meet_have_a_thread_each) {
     ck_assert_int_gt(n_second, 0);
     json_decref(events);
 }
-END_TEST
 
 /* The host launches each operator, one after another, and these wait for it: on a slow host many begin when they have
  * been launched; one of several kernels begins with the first of them. */
-START_TEST(kernels_begin_after_their_launches) {
+TSIM_TEST(kernels_begin_after_their_launches) {
     enum { MOST = 4096 };
     static double begun_us[MOST], launched_us[MOST];
     e.software.host_time_per_op_s = 5e-5; /* slower than many kernels */
@@ -491,7 +483,6 @@ START_TEST(kernels_begin_after_their_launches) {
     ck_assert_int_gt(n_waited, n_kernels / 4);
     json_decref(events);
 }
-END_TEST
 
 /* Counts the slices of each name. */
 static json_t *counts_of_names(const json_t *events) {
@@ -506,7 +497,7 @@ static json_t *counts_of_names(const json_t *events) {
 }
 
 /* The table is of the critical rank. */
-START_TEST(every_operator_is_there_as_often_as_it_runs) {
+TSIM_TEST(every_operator_is_there_as_often_as_it_runs) {
     use_operators();
     json_t *both[2];
     for (int rank = 0; rank < 2; rank++) {
@@ -532,10 +523,9 @@ START_TEST(every_operator_is_there_as_often_as_it_runs) {
     json_decref(both[0]);
     json_decref(both[1]);
 }
-END_TEST
 
 /* So many layers that not all micro-batches' operators are told: those of the first and of the last. */
-START_TEST(long_steps_are_cut_to_a_window) {
+TSIM_TEST(long_steps_are_cut_to_a_window) {
     e.model.layers = 400;
     use_operators();
     json_t *events = traced(".json", NULL);
@@ -550,7 +540,6 @@ START_TEST(long_steps_are_cut_to_a_window) {
     ck_assert_uint_gt(count(events, "X"), 20000);
     json_decref(events);
 }
-END_TEST
 
 static void expect_complaint(const char *ending, const char *ranks, enum tsim_status status) {
     struct tsim_diags diags;
@@ -560,16 +549,15 @@ static void expect_complaint(const char *ending, const char *ranks, enum tsim_st
     tsim_diags_release(&diags);
 }
 
-START_TEST(what_is_wrong_is_said) {
+TSIM_TEST(what_is_wrong_is_said) {
     static const char *const LISTS[] = {"", "x", "1,", "3-1", "1-", "-1", "1;2", "99999999999999999999", "8", "0-8"};
     use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
     for (size_t i = 0; i < sizeof LISTS / sizeof LISTS[0]; i++)
         expect_complaint(".json", LISTS[i], TSIM_ERR_RANGE);
     expect_complaint("/no/such/folder.json", NULL, TSIM_ERR_IO);
 }
-END_TEST
 
-START_TEST(numbers_are_those_that_printf_writes) {
+TSIM_TEST(numbers_are_those_that_printf_writes) {
     static const int64_t VALUES[] = {0, 1, 9, 10, 99, 100, 101, 999, 1000, 1001, 10050, 123456789, INT64_MAX};
     for (size_t i = 0; i < sizeof VALUES / sizeof VALUES[0]; i++)
         for (int is_negative = 0; is_negative < 2; is_negative++) {
@@ -586,27 +574,5 @@ START_TEST(numbers_are_those_that_printf_writes) {
             ck_assert(fabsl(read * 10 - (long double)value) < 1);
         }
 }
-END_TEST
 
-static Suite *trace_suite(void) {
-    Suite *suite = suite_create("trace");
-    TCase *tcase = tcase_create("trace");
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, every_schedule_is_sound);
-    tcase_add_test(tcase, counts_are_those_of_the_schedule);
-    tcase_add_test(tcase, arrows_to_ranks_that_are_left_out_are_left_out);
-    tcase_add_test(tcase, operators_of_every_schedule_are_sound);
-    tcase_add_test(tcase, kernels_add_up_to_the_terms);
-    tcase_add_test(tcase, passes_are_their_operators);
-    tcase_add_test(tcase, exchanges_that_meet_have_a_thread_each);
-    tcase_add_test(tcase, kernels_begin_after_their_launches);
-    tcase_add_test(tcase, every_operator_is_there_as_often_as_it_runs);
-    tcase_add_test(tcase, long_steps_are_cut_to_a_window);
-    tcase_add_test(tcase, compressed_is_the_same);
-    tcase_add_test(tcase, numbers_are_those_that_printf_writes);
-    tcase_add_test(tcase, what_is_wrong_is_said);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(trace_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, setup, teardown)

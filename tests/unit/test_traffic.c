@@ -51,7 +51,7 @@ static double cost_of(const struct tsim_topology *topology, int32_t nodes, int32
 /* Every operation and algorithm, small and large, on and between nodes: nothing shares a link, so that both fidelities
  * give the cost. A message rounds its latency and its flow to ticks of 1 ps, so n messages in a row may be n ticks off.
  */
-START_TEST(without_contention_all_agree) {
+TSIM_TEST_LOOP(without_contention_all_agree, 0, 2) {
     static const struct {
         enum tsim_collective_op op;
         enum tsim_algorithm algorithm;
@@ -93,12 +93,11 @@ START_TEST(without_contention_all_agree) {
                 ck_assert_int_gt(n_messages, 0);
             }
 }
-END_TEST
 
 /* A box of 4 x 4 x 4 that closes in every dimension, links of 10 GB/s, 1 us a hop, S = 960 MB. Six parts of 160 MB go
  * around rings of 4: 3/4 x 160 MB at 10 GB/s are 12 ms, then a quarter of that, then a sixteenth: 15.75 ms to scatter,
  * as much to gather, and 9 hops each way. = 2 x 63/64 x 960 MB over six links. */
-START_TEST(all_links_of_a_torus) {
+TSIM_TEST(all_links_of_a_torus) {
     static const int64_t shape[3] = {4, 4, 4};
     memcpy(example.scenario.cluster.torus_shape, shape, sizeof shape);
     example.fabric.topology = TSIM_TOPOLOGY_TORUS;
@@ -132,11 +131,10 @@ START_TEST(all_links_of_a_torus) {
     tsim_collective_alone(topology, ranks, 2, &request, &cost, &n_messages, &diags);
     ck_assert_double_eq_tol(cost.time_s, 960e6 / 10e9 + 2 * US, 1e-9);
 }
-END_TEST
 
 /* 8 x 8 in tiles of 2 x 2. A tile's ranks gather over lines of two: 2 x 480 MB / 2 of a part go over a link, then half of
  * that: what the closed form says. All ranks gather along whole dimensions, tile after tile. */
-START_TEST(tiles_of_a_torus) {
+TSIM_TEST(tiles_of_a_torus) {
     static const int64_t shape[3] = {8, 8, 1}, tile[3] = {2, 2, 1};
     memcpy(example.scenario.cluster.torus_shape, shape, sizeof shape);
     memcpy(example.scenario.cluster.torus_tile, tile, sizeof tile);
@@ -160,13 +158,12 @@ START_TEST(tiles_of_a_torus) {
         ck_assert_double_eq_tol(cost.time_s, 0.75 * 960e6 / 20e9 + 2 * US, 1e-9);
     }
 }
-END_TEST
 
 /* 3 x 4 x 2 that do not close: the parts have dimensions of other sizes at other times. Each sends at the rate with which
  * it is done when the longest is, and none begins the next dimension before: so none is in another's way, and message by
  * message the collective takes what the closed form says. (Parts that went on when they are ready would meet others in
  * the dimension that comes next: it would take 16 % longer, though no link carries more.) */
-START_TEST(an_uneven_box_of_a_torus) {
+TSIM_TEST(an_uneven_box_of_a_torus) {
     static const int64_t shape[3] = {3, 4, 2};
     memcpy(example.scenario.cluster.torus_shape, shape, sizeof shape);
     example.fabric.topology = TSIM_TOPOLOGY_TORUS;
@@ -180,7 +177,6 @@ START_TEST(an_uneven_box_of_a_torus) {
     ck_assert_double_eq_tol(steps / cost, 1, 1e-6);
     ck_assert_double_eq_tol(fluid, cost, 1e-9);
 }
-END_TEST
 
 /* ---- contention: two collectives at the same time ---- */
 
@@ -238,31 +234,29 @@ static struct job job_of(enum tsim_collective_op op, double bytes, int32_t n_ran
 /* NICs of 10 GB/s. Two rings of the same four ranks, of 1 and 2 GB: 1.5 and 3 GB over each NIC, 0.15 and 0.3 s alone.
  * They share evenly until the small one is through after 2 x 0.15 s; by then the large one has sent 1.5 GB too, and the
  * rest takes 0.15 s alone: 0.3 and 0.45 s. (NCCL's latencies are microseconds here.) */
-START_TEST(two_rings_on_one_rail) {
+TSIM_TEST(two_rings_on_one_rail) {
     const struct tsim_topology *topology = build(4);
     struct job jobs[] = {job_of(TSIM_ALL_REDUCE, 1e9, 4, 8, 0), job_of(TSIM_ALL_REDUCE, 2e9, 4, 8, 0)};
     const double expected_s[] = {0.3, 0.45};
     expect_ends(topology, jobs, 2, expected_s, "two rings on one rail");
 }
-END_TEST
 
 /* The ring of 1 GB, 0.15 s alone, meets a message of 0.5 GB from its rank 0 to its rank 1 (a send_recv of a pair also
  * sends one back). While the message lasts, 2 x 0.05 s, the ring has half of two of its links; and as each of its
  * messages waits for the one before, all of it goes at half speed. After 0.1 s it has done a third: 0.1 + 2/3 x 0.15 =
  * 0.2 s. */
-START_TEST(a_ring_meets_a_message) {
+TSIM_TEST(a_ring_meets_a_message) {
     const struct tsim_topology *topology = build(4);
     struct job jobs[] = {job_of(TSIM_ALL_REDUCE, 1e9, 4, 8, 0), job_of(TSIM_SEND_RECV, 0.5e9, 2, 8, 0)};
     const double expected_s[] = {0.2, 0.1};
     expect_ends(topology, jobs, 2, expected_s, "ring and message");
 }
-END_TEST
 
 /* 32 ranks on 4 nodes, two pods of 16 ports each at 4:1: 16 x 10 / 4 = 40 GB/s up from each pod. An all-to-all of 0.32
  * GB a rank sends 10 MB to each: 16 x 16 of these cross each way, 2.56 GB: 64 ms. The NICs carry 24 x 10 MB, 24 ms:
  * the uplinks bind. Steps pays a little for rounds in which most stay within the pod: the uplinks idle at their ends.
  */
-START_TEST(an_oversubscribed_all_to_all) {
+TSIM_TEST(an_oversubscribed_all_to_all) {
     static struct tsim_tier tiers[] = {{.ports = 16, .oversubscription = 4}};
     example.fabric.topology = TSIM_TOPOLOGY_FAT_TREE;
     example.fabric.routing = TSIM_ROUTING_ADAPTIVE;
@@ -273,11 +267,10 @@ START_TEST(an_oversubscribed_all_to_all) {
     const double expected_s[] = {0.064};
     expect_ends(topology, jobs, 1, expected_s, "oversubscribed all-to-all");
 }
-END_TEST
 
 /* Seven senders, 100 MB each, into rank 0 of node 0, each with its own NIC: 0.7 GB over one NIC take 70 ms, and all end
  * together. (The messages back share rank 0's way out in the same manner.) */
-START_TEST(incast) {
+TSIM_TEST(incast) {
     const struct tsim_topology *topology = build(8);
     struct job jobs[7];
     double expected_s[7];
@@ -287,10 +280,9 @@ START_TEST(incast) {
     }
     expect_ends(topology, jobs, 7, expected_s, "incast");
 }
-END_TEST
 
 /* A ring of 1 GB over four nodes of which one has a NIC at 40 %: 0.15 s / 0.4. Both wait for the slow link. */
-START_TEST(a_slow_nic) {
+TSIM_TEST(a_slow_nic) {
     static const struct tsim_degraded degraded = {.link = TSIM_DEGRADED_NIC, .node = 2, .index = 0, .rate_frac = 0.4};
     example.scenario.cluster.degraded = &degraded;
     example.scenario.cluster.n_degraded = 1;
@@ -299,11 +291,10 @@ START_TEST(a_slow_nic) {
     const double expected_s[] = {0.375};
     expect_ends(topology, jobs, 1, expected_s, "slow NIC");
 }
-END_TEST
 
 /* A ring that holds 0.8 of something of which each rank has 0.4 flows half as fast; of which it has 1, as if it were
  * alone. */
-START_TEST(what_messages_hold) {
+TSIM_TEST_LOOP(what_messages_hold, 0, 2) {
     static const double HAS[] = {0.4, 1}, SLOWER[] = {2, 1};
     const struct tsim_engine_options engine_options = {.tick_s = 1e-12};
     const struct tsim_topology *topology = build(1);
@@ -326,7 +317,6 @@ START_TEST(what_messages_hold) {
     tsim_pattern_release(&pattern);
     tsim_engine_release(engine);
 }
-END_TEST
 
 struct waiter {
     struct tsim_engine *engine;
@@ -347,7 +337,7 @@ static bool wait_for_signal(void *context, int32_t stream, struct tsim_task *tas
 
 /* An all-gather of 1 GB over four nodes, rank 2's NIC at 40 %: its three messages of 250 MB take 62.5 ms each. Rank 3,
  * which they go to, has sent its own last one after 150 ms, and has everything after 187.5. */
-START_TEST(a_rank_is_done_when_all_has_come) {
+TSIM_TEST(a_rank_is_done_when_all_has_come) {
     static const struct tsim_degraded degraded = {.link = TSIM_DEGRADED_NIC, .node = 2, .index = 0, .rate_frac = 0.4};
     const struct tsim_engine_options engine_options = {.tick_s = 1e-12};
     const struct tsim_collective_request request = {
@@ -373,7 +363,6 @@ START_TEST(a_rank_is_done_when_all_has_come) {
     tsim_pattern_release(&pattern);
     tsim_engine_release(waiter.engine);
 }
-END_TEST
 
 /* ---- what is missing is named ---- */
 
@@ -420,7 +409,7 @@ static void end_ring(struct ring *ring) {
 
 /* Rank 1's message waits for rank 2, which has no buffer for it, and rank 3, after its first, for rank 2's. Messages
  * that have come are counted from the first use on. */
-START_TEST(a_rank_that_never_comes) {
+TSIM_TEST_LOOP(a_rank_that_never_comes, 0, 2) {
     static const char *const WAITS[2][4] = {
         {"stream 0 (rank 0: message 3 of 3 to rank 1) waits for counter 0 (messages from rank 3 to rank 0) to reach 2",
          "stream 1 (rank 1: message 1 of 3 to rank 2) waits for signal 4",
@@ -442,10 +431,9 @@ START_TEST(a_rank_that_never_comes) {
     }
     end_ring(&ring);
 }
-END_TEST
 
 /* Three uses take three times as long as one: 3/4 MB at 100 GB/s and the latency of the collective each. */
-START_TEST(uses_follow_each_other) {
+TSIM_TEST(uses_follow_each_other) {
     struct ring ring;
     start_ring(&ring, 2);
     ck_assert_int_eq(tsim_engine_run(ring.engine, &diags), TSIM_OK);
@@ -454,11 +442,10 @@ START_TEST(uses_follow_each_other) {
     ck_assert_int_eq(tsim_traffic_n_messages(ring.traffic), 3 * 4 * 3);
     end_ring(&ring);
 }
-END_TEST
 
 /* Two nodes of two: each rank has three phases, on its node, across, and on its node again; what it waits for is
  * counted by phase. */
-START_TEST(phases_have_names) {
+TSIM_TEST(phases_have_names) {
     static const struct {
         int32_t stream;
         int64_t label;
@@ -492,28 +479,5 @@ START_TEST(phases_have_names) {
     tsim_pattern_release(&pattern);
     tsim_engine_release(engine);
 }
-END_TEST
 
-static Suite *traffic_suite(void) {
-    Suite *suite = suite_create("traffic");
-    TCase *tcase = tcase_create("traffic");
-    tcase_add_checked_fixture(tcase, set_up_example, tear_down);
-    tcase_add_loop_test(tcase, without_contention_all_agree, 0, 2);
-    tcase_add_test(tcase, all_links_of_a_torus);
-    tcase_add_test(tcase, tiles_of_a_torus);
-    tcase_add_test(tcase, an_uneven_box_of_a_torus);
-    tcase_add_test(tcase, two_rings_on_one_rail);
-    tcase_add_test(tcase, a_ring_meets_a_message);
-    tcase_add_test(tcase, an_oversubscribed_all_to_all);
-    tcase_add_test(tcase, incast);
-    tcase_add_test(tcase, a_slow_nic);
-    tcase_add_loop_test(tcase, what_messages_hold, 0, 2);
-    tcase_add_test(tcase, a_rank_is_done_when_all_has_come);
-    tcase_add_loop_test(tcase, a_rank_that_never_comes, 0, 2);
-    tcase_add_test(tcase, uses_follow_each_other);
-    tcase_add_test(tcase, phases_have_names);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(traffic_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up_example, tear_down)

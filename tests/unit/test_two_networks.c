@@ -24,7 +24,7 @@ static void begin(const char *id, int64_t length, int64_t samples) {
 /* 32 samples of 192 tokens, h = 8 heads of 64, f = 2,048: queries, keys and values of 384 tokens; keys of 384 distances
  * whatever the batch; scores of both and values, 192 x 384 each; the output and the feed-forward block of 192 tokens.
  * Backward the distances' input, a table of sines, needs no gradient. */
-START_TEST(segments) {
+TSIM_TEST(segments) {
     struct tsim_op_list list;
     double b = 32, s = 192, k = 384, h = 512, distances = k * h * h,
            macs = b * k * 3 * h * h + 3 * b * s * k * h + b * s * (h * h + 2 * h * 2048);
@@ -40,11 +40,10 @@ START_TEST(segments) {
     tsim_operators_forward(&x.scenario, TSIM_PART_SEGMENT_LAYER, 0, &list);
     ck_assert_double_eq(find(&list, "attention scores")->n, 192);
 }
-END_TEST
 
 /* Every token meets 20,000 rows and 6 % of them 80,000 more; the table's gradient is joined from four pieces: four
  * copies into zeros and three sums. */
-START_TEST(adaptive_head) {
+TSIM_TEST(adaptive_head) {
     struct tsim_op_list list;
     begin("transformer-xl-base", 192, 32);
     tsim_operators_forward(&x.scenario, TSIM_PART_HEAD, 0, &list);
@@ -56,12 +55,11 @@ START_TEST(adaptive_head) {
     ck_assert_double_eq_tol(tsim_model_flops_per_token(&x.model, 192, 192),
                             6 * (n - (267735 - met) * h) + 3 * 16 * 6 * h * 384, 1e-3);
 }
-END_TEST
 
 /* 2 samples of 128 tokens; of a generator 256 wide 12 layers of 12 h^2 + 2 x 128 h, the product to its width, and of 15
  * % of the tokens the product back and the logits of 30,592 rows; a discriminator of BERT's size whose head has one
  * column. */
-START_TEST(generator) {
+TSIM_TEST(generator) {
     struct tsim_op_list list;
     double t = 256, h = 256, w = 768, masked = 0.15 * t;
     begin("electra-base", 128, 2);
@@ -81,17 +79,5 @@ START_TEST(generator) {
     ck_assert_double_eq(tsim_layer_flow_bytes(&x.scenario, TSIM_PART_GENERATOR_LAYER), t * (h + w) * 2);
     ck_assert_double_gt(tsim_layer_activation_bytes(&x.scenario, TSIM_PART_GENERATOR_HEAD), masked * 30592 * 4);
 }
-END_TEST
 
-static Suite *two_networks_suite(void) {
-    Suite *suite = suite_create("two networks");
-    TCase *tc = tcase_create("two networks");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_test(tc, segments);
-    tcase_add_test(tc, adaptive_head);
-    tcase_add_test(tc, generator);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-TSIM_TEST_MAIN(two_networks_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -59,7 +59,7 @@ static struct tsim_error_of_run error_of(struct tsim_arena *arena, const struct 
 
 /* An effect that nobody has measured adds the square of its size, and so does each doubling beyond what was
  * measured. */
-START_TEST(what_is_new_adds_its_variance) {
+TSIM_TEST(what_is_new_adds_its_variance) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     const struct tsim_residuals rows = made_up(&arena, 0.02, 0.02, 1);
@@ -91,11 +91,10 @@ START_TEST(what_is_new_adds_its_variance) {
                             1e-12);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* Nobody's first run is as sure as one more run of a source whose others are known; sources that scatter leave more
  * open. */
-START_TEST(siblings_make_it_narrow) {
+TSIM_TEST(siblings_make_it_narrow) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     const struct tsim_residuals rows = made_up(&arena, 0.1, 0.01, 1), close = made_up(&arena, 0.01, 0.01, 1);
@@ -109,7 +108,6 @@ START_TEST(siblings_make_it_narrow) {
     ck_assert_double_eq_tol(next.mean, mean, 0.04); /* its siblings' errors are expected of it */
     tsim_arena_release(&arena);
 }
-END_TEST
 
 static bool is_row(const struct tsim_residual *row, const void *name) {
     return strcmp(row->name, name) == 0;
@@ -117,7 +115,7 @@ static bool is_row(const struct tsim_residual *row, const void *name) {
 
 /* A run that is named counts as not measured: with it the mean is 0.004 nearer to its own error, and the deviation
  * 0.0004 smaller. */
-START_TEST(own_run_is_left_out) {
+TSIM_TEST(own_run_is_left_out) {
     struct tsim_arena arena;
     struct tsim_error_of_run without;
     tsim_arena_init(&arena);
@@ -130,9 +128,8 @@ START_TEST(own_run_is_left_out) {
     ck_assert_int_eq(named.n_runs[TSIM_ERROR_SOURCE], RUNS_EACH - 1);
     tsim_arena_release(&arena);
 }
-END_TEST
 
-START_TEST(sizes_are_found_again) {
+TSIM_TEST(sizes_are_found_again) {
     struct tsim_arena arena;
     struct tsim_error_sizes found;
     tsim_arena_init(&arena);
@@ -142,9 +139,8 @@ START_TEST(sizes_are_found_again) {
     ck_assert_double_eq_tol(found.run[TSIM_ERROR_DENSE], 0.02, 0.004);
     tsim_arena_release(&arena);
 }
-END_TEST
 
-START_TEST(ends) {
+TSIM_TEST(ends) {
     const struct tsim_error_of_run error = {.mean = 0.01, .sd = 0.04}, biased = {.mean = 0.2, .sd = 0.05};
     struct tsim_ratios ratios = tsim_interval_of(&error, sizes(), TSIM_ERROR_DENSE);
     ck_assert_double_eq_tol(ratios.low, exp(0.01 - 0.04), 1e-12);
@@ -153,11 +149,10 @@ START_TEST(ends) {
     ck_assert_double_eq_tol(ratios.low, exp(-0.02), 1e-12);
     ck_assert_double_eq_tol(ratios.high, exp(0.3), 1e-12);
 }
-END_TEST
 
 /* The committed tables: sources and accelerators that are left out have 85 to 95 % of their runs inside, with the
  * errors that these had when they were first predicted, and at least eight groups in ten hold. */
-START_TEST(intervals_are_calibrated) {
+TSIM_TEST(intervals_are_calibrated) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_evidence evidence;
@@ -182,11 +177,10 @@ START_TEST(intervals_are_calibrated) {
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* A run is known again by its accelerators, its time and its machine or its model; what it was first predicted as
  * counts. Blind runs that are not among the measured ones follow. */
-START_TEST(first_errors) {
+TSIM_TEST(first_errors) {
     struct tsim_arena arena;
     struct tsim_traits then = {.accelerator = "b200", .software = "old", .n_accelerators = 8, .parameters = 1e9};
     struct tsim_traits now = then, larger = then, more = then;
@@ -214,10 +208,9 @@ START_TEST(first_errors) {
         ck_assert_double_eq(first.rows[i].log_ratio, 0.1);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* The ends are told from what was left out, so that made-up sources have nine in ten inside. */
-START_TEST(fitted_intervals_hold) {
+TSIM_TEST(fitted_intervals_hold) {
     struct tsim_arena arena;
     struct tsim_error_sizes found;
     struct tsim_coverage coverage;
@@ -230,7 +223,6 @@ START_TEST(fitted_intervals_hold) {
     ck_assert_double_eq_tol((double)coverage.held[0].n_inside / N_ROWS, 0.9, 0.05);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* ---- tables ---- */
 
@@ -259,7 +251,7 @@ static enum tsim_status read_text(struct tsim_arena *arena, const char *format, 
     return status;
 }
 
-START_TEST(tables) {
+TSIM_TEST(tables) {
     struct tsim_arena arena;
     struct tsim_residuals residuals;
     int line;
@@ -278,9 +270,8 @@ START_TEST(tables) {
     ck_assert_int_eq(line, 1);
     tsim_arena_release(&arena);
 }
-END_TEST
 
-START_TEST(table_of_sizes) {
+TSIM_TEST(table_of_sizes) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_error_sizes read;
@@ -307,11 +298,10 @@ START_TEST(table_of_sizes) {
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
-END_TEST
 
 /* Log ratios of -0.1, 0.1 and 0.3 have the mean 0.1 and the deviation 0.2; t is 2.920 for two degrees of freedom (its
  * tables). A run does not judge itself, two are too few, and the committed rounds hold those that were measured. */
-START_TEST(rounds_have_intervals) {
+TSIM_TEST(rounds_have_intervals) {
     const char *names[] = {"a", "b", "c", "own"};
     double log_ratios[] = {-0.1, 0.1, 0.3, 5};
     const struct tsim_round_errors rounds = {names, log_ratios, 4};
@@ -338,24 +328,5 @@ START_TEST(rounds_have_intervals) {
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
-END_TEST
 
-static Suite *uncertainty_suite(void) {
-    Suite *suite = suite_create("uncertainty");
-    TCase *tests = tcase_create("uncertainty");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, what_is_new_adds_its_variance);
-    tcase_add_test(tests, siblings_make_it_narrow);
-    tcase_add_test(tests, own_run_is_left_out);
-    tcase_add_test(tests, sizes_are_found_again);
-    tcase_add_test(tests, ends);
-    tcase_add_test(tests, intervals_are_calibrated);
-    tcase_add_test(tests, first_errors);
-    tcase_add_test(tests, fitted_intervals_hold);
-    tcase_add_test(tests, tables);
-    tcase_add_test(tests, table_of_sizes);
-    tcase_add_test(tests, rounds_have_intervals);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-TSIM_TEST_MAIN(uncertainty_suite)
+TSIM_MAIN(60, NULL, NULL)

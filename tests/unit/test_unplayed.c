@@ -42,7 +42,7 @@ static struct tsim_result run(const struct tsim_scenario *scenario) {
     return result;
 }
 
-START_TEST(tensor_groups_over_leaves) {
+TSIM_TEST(tensor_groups_over_leaves) {
     const char *file = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS);
     ck_assert(is_refused(file, "fluid", "8"));
     ck_assert_str_eq(diags.items[0].field, "parallelism.tensor");
@@ -55,27 +55,24 @@ START_TEST(tensor_groups_over_leaves) {
     ck_assert(!is_refused(file, "fluid", "1"));
     ck_assert(!is_refused(write_plan("gpt2-medium", "tensor: 8"), "fluid", "8")); /* a group on each node */
 }
-END_TEST
 
-START_TEST(context_groups_over_leaves) {
+TSIM_TEST(context_groups_over_leaves) {
     const char *file = write_plan("gpt2-medium", "context: 8, " ACROSS);
     ck_assert(is_refused(file, "fluid", "8"));
     ck_assert_str_eq(diags.items[0].field, "parallelism.context");
     ck_assert(!is_refused(file, "fluid", "1"));
 }
-END_TEST
 
-START_TEST(expert_groups_over_leaves) {
+TSIM_TEST(expert_groups_over_leaves) {
     const char *file = write_plan("{extends: mixtral-8x7b, layers: 4}", "expert: 8, " ACROSS);
     ck_assert(is_refused(file, "fluid", "8"));
     ck_assert_str_eq(diags.items[0].field, "parallelism.expert");
     ck_assert(!is_refused(file, "fluid", "1"));
     ck_assert(!is_refused(write_plan("{extends: mixtral-8x7b, layers: 4}", "expert: 8"), "fluid", "8"));
 }
-END_TEST
 
 /* Groups of experts that meet on links are said to keep in step, unless something tells them apart. */
-START_TEST(experts_that_keep_step) {
+TSIM_TEST(experts_that_keep_step) {
     const char *across = write_plan("{extends: mixtral-8x7b, layers: 4}", "expert: 8, " ACROSS);
     ck_assert(tsim_experts_keep_step(load(across, "fluid", "8")));
     ck_assert(tsim_experts_keep_step(load(across, "steps", "8")));
@@ -87,10 +84,9 @@ START_TEST(experts_that_keep_step) {
     ck_assert(
         !tsim_experts_keep_step(load(write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS), "fluid", "8")));
 }
-END_TEST
 
 /* Variants are screened pass by pass only if the detail is auto and no groups meet on links. */
-START_TEST(what_is_screened_by_passes) {
+TSIM_TEST(what_is_screened_by_passes) {
     const char *across = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS);
     ck_assert_int_eq(tsim_screening_detail(load(across, "fluid", "8")), TSIM_DETAIL_AUTO);
     struct tsim_scenario alone = *load(across, "fluid", "1");
@@ -98,10 +94,9 @@ START_TEST(what_is_screened_by_passes) {
     alone.simulation.detail = TSIM_DETAIL_OPERATORS;
     ck_assert_int_eq(tsim_screening_detail(&alone), TSIM_DETAIL_OPERATORS);
 }
-END_TEST
 
 /* Latencies stay. */
-START_TEST(played_message_by_message) {
+TSIM_TEST(played_message_by_message) {
     const char *file = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS NO_OVERLAP);
     struct tsim_result even = run(load(file, "steps", "1")), uneven = run(load(file, "steps", "8"));
     double factor = uneven.step.terms.exposed_tensor_s / even.step.terms.exposed_tensor_s;
@@ -109,32 +104,14 @@ START_TEST(played_message_by_message) {
     ck_assert_double_eq_tol(uneven.step.terms.compute_s, even.step.terms.compute_s, 1e-9);
     ck_assert_double_gt(uneven.step.terms.exposed_tensor_s, 0.7 * uneven.step.terms.communication_exposed_s);
 }
-END_TEST
 
 /* Collectives beside products wait for the uplinks as those that nothing hides do. */
-START_TEST(overlap_does_not_go_past_the_fabric) {
+TSIM_TEST(overlap_does_not_go_past_the_fabric) {
     const char *exposed = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS NO_OVERLAP);
     double exposed_s = run(load(exposed, "fluid", "8")).step.terms.time_s;
     const char *beside = write_plan("gpt2-medium", "tensor: 8, sequence: true, overlap: {tensor: true}, " ACROSS);
     double beside_s = run(load(beside, "fluid", "8")).step.terms.time_s;
     ck_assert_msg(beside_s < exposed_s && beside_s > 0.9 * exposed_s, "%g s, exposed %g s", beside_s, exposed_s);
 }
-END_TEST
 
-static Suite *unplayed_suite(void) {
-    Suite *suite = suite_create("unplayed");
-    TCase *tests = tcase_create("unplayed");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, tensor_groups_over_leaves);
-    tcase_add_test(tests, context_groups_over_leaves);
-    tcase_add_test(tests, expert_groups_over_leaves);
-    tcase_add_test(tests, experts_that_keep_step);
-    tcase_add_test(tests, what_is_screened_by_passes);
-    tcase_add_test(tests, played_message_by_message);
-    tcase_add_test(tests, overlap_does_not_go_past_the_fabric);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(unplayed_suite)
+TSIM_MAIN(60, set_up, tear_down)

@@ -8,7 +8,7 @@
 
 /* Magnitudes sorted: 0.1 0.2 0.3 0.4 0.5. Mean 0.3; median 0.3; the 90th percentile is 3.6 steps from the first of 5:
  * 0.4 + 0.6 (0.5 - 0.4) = 0.46; signed mean (0.1 - 0.2 + 0.3 - 0.4 + 0.5) / 5 = 0.06. */
-START_TEST(odd_number) {
+TSIM_TEST(odd_number) {
     double errors[] = {0.5, -0.4, 0.1, -0.2, 0.3};
     struct tsim_score score;
     tsim_score_errors(errors, 5, &score);
@@ -19,10 +19,9 @@ START_TEST(odd_number) {
     ck_assert_double_eq_tol(score.max_ape_frac, 0.5, TOLERANCE);
     ck_assert_double_eq_tol(score.bias_frac, 0.06, TOLERANCE);
 }
-END_TEST
 
 /* With 0.1 and 0.3 the median is half way, and the 90th percentile is 0.1 + 0.9 x 0.2. */
-START_TEST(even_number) {
+TSIM_TEST(even_number) {
     double errors[] = {-0.3, 0.1};
     struct tsim_score score;
     tsim_score_errors(errors, 2, &score);
@@ -30,9 +29,8 @@ START_TEST(even_number) {
     ck_assert_double_eq_tol(score.p90_ape_frac, 0.28, TOLERANCE);
     ck_assert_double_eq_tol(score.bias_frac, -0.1, TOLERANCE);
 }
-END_TEST
 
-START_TEST(one_and_none) {
+TSIM_TEST(one_and_none) {
     double errors[] = {-0.25};
     struct tsim_score score;
     tsim_score_errors(errors, 1, &score);
@@ -43,16 +41,5 @@ START_TEST(one_and_none) {
     ck_assert_uint_eq(score.n, 0);
     ck_assert(isnan(score.mape_frac) && isnan(score.median_ape_frac) && isnan(score.bias_frac));
 }
-END_TEST
 
-static Suite *validate_suite(void) {
-    Suite *suite = suite_create("validate");
-    TCase *tests = tcase_create("score");
-    tcase_add_test(tests, odd_number);
-    tcase_add_test(tests, even_number);
-    tcase_add_test(tests, one_and_none);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-TSIM_TEST_MAIN(validate_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)

@@ -41,17 +41,16 @@ static double deviation_s(void) {
 
 /* The value for two is 1 - 1/pi, those for 8 and 100 stand in tables of the extreme value of normal samples (Harter
  * 1961; Tippett 1925). */
-START_TEST(deviation_of_the_maximum) {
+TSIM_TEST(deviation_of_the_maximum) {
     ck_assert_double_eq_tol(tsim_deviation_of_maximum(1), 1, 1e-12);
     ck_assert_double_eq_tol(tsim_deviation_of_maximum(2), sqrt(1 - 1 / 3.14159265), 2e-3);
     ck_assert_double_eq_tol(tsim_deviation_of_maximum(8), 0.6107, 3e-3);
     ck_assert_double_eq_tol(tsim_deviation_of_maximum(100), 0.4294, 3e-3);
 }
-END_TEST
 
 /* Alone: the mean stays, within what 400 steps can tell; 8 that wait for one another take E(8) = 1.42 deviations longer
  * and vary by 0.61 of one. */
-START_TEST(slowest_of_eight) {
+TSIM_TEST(slowest_of_eight) {
     replicas(1, 0.1);
     run();
     double deviation_alone_s = deviation_s();
@@ -67,10 +66,9 @@ START_TEST(slowest_of_eight) {
     ck_assert_double_eq_tol(deviation_s(), 0.61 * deviation_alone_s, 0.15 * deviation_alone_s);
     ck_assert_double_lt(result.step.variation.p50_s, result.step.variation.p99_s);
 }
-END_TEST
 
 /* Twice the coefficient, twice the deviation: the numbers drawn are the same. */
-START_TEST(in_proportion) {
+TSIM_TEST(in_proportion) {
     replicas(1, 0.02);
     run();
     double less_s = deviation_s();
@@ -78,10 +76,9 @@ START_TEST(in_proportion) {
     run();
     ck_assert_double_eq_tol(deviation_s(), 2 * less_s, 1e-3 * less_s);
 }
-END_TEST
 
 /* The result's own step is one of those simulated, and the nearest to their mean. */
-START_TEST(typical_step) {
+TSIM_TEST(typical_step) {
     replicas(4, 0.1);
     run();
     double nearest_s = (double)INFINITY;
@@ -93,11 +90,10 @@ START_TEST(typical_step) {
     ck_assert(is_one);
     ck_assert_double_eq_tol(fabs(result.step.terms.time_s - result.step.variation.mean_s), nearest_s, 1e-15);
 }
-END_TEST
 
 /* Noise adds computation, not traffic: exposed communication stays within what the reduction waits for the
  * slowest. */
-START_TEST(terms) {
+TSIM_TEST(terms) {
     replicas(1, 0);
     e.scenario.simulation.steps = 1;
     run();
@@ -110,11 +106,10 @@ START_TEST(terms) {
                             t->time_s, 1e-8 * t->time_s);
     ck_assert_double_ne(t->compute_s, compute_s);
 }
-END_TEST
 
 /* Segments of a pass, between which gradients are reduced, have kernels that are not exactly their share of the pass: what chance
  * adds is told by the kernels, and the terms add up. With and without operators. */
-START_TEST(terms_of_segments) {
+TSIM_TEST(terms_of_segments) {
     for (int detail = TSIM_DETAIL_OPERATORS; detail <= TSIM_DETAIL_PASSES; detail++) {
         replicas(8, 0.1);
         e.scenario.parallelism.overlap.gradients = true;
@@ -129,10 +124,9 @@ START_TEST(terms_of_segments) {
                                 t->time_s, 1e-7 * t->time_s);
     }
 }
-END_TEST
 
 /* All kernels of all accelerators take 1.25 times as long; a fifth of 1,000 are slow, by four deviations at most. */
-START_TEST(stragglers) {
+TSIM_TEST(stragglers) {
     replicas(8, 0);
     run();
     double compute_s = result.step.terms.compute_s;
@@ -153,11 +147,10 @@ START_TEST(stragglers) {
     run();
     ck_assert_double_eq_tol((double)result.step.variation.n_stragglers, 200, 4 * sqrt(1000 * 0.2 * 0.8));
 }
-END_TEST
 
 /* One slow accelerator holds up all of eight replicas whose gradients are summed: the step has two values, and 0.98^8 =
  * 85.1 % of all draws have the shorter one, whatever this seed drew. */
-START_TEST(draws_of_stragglers) {
+TSIM_TEST(draws_of_stragglers) {
     replicas(8, 0);
     e.scenario.simulation.steps = 1;
     e.scenario.variability.straggler_frac = 1;
@@ -183,9 +176,8 @@ START_TEST(draws_of_stragglers) {
                                 1e-9 * slow_s);
     }
 }
-END_TEST
 
-START_TEST(seeds) {
+TSIM_TEST(seeds) {
     replicas(2, 0.1);
     run();
     double first_s = result.step.variation.mean_s;
@@ -195,7 +187,6 @@ START_TEST(seeds) {
     run();
     ck_assert_double_ne(result.step.variation.mean_s, first_s);
 }
-END_TEST
 
 static struct tsim_stage_group_peaks most_used(double noise_deviation_frac) {
     static const struct tsim_cluster cluster = {.nic_bytes_per_s = 100, .scale_up_bytes_per_s = 100};
@@ -211,7 +202,7 @@ static struct tsim_stage_group_peaks most_used(double noise_deviation_frac) {
 }
 
 /* Half of the adapter's rate, on average; a pass that is shorter by chance asks for more, also than there is. */
-START_TEST(short_passes_are_not_spare) {
+TSIM_TEST(short_passes_are_not_spare) {
     struct tsim_stage_group_peaks on_average = most_used(0), by_chance = most_used(0.1);
     ck_assert_double_eq(on_average.nic_out.units_per_s, 50);
     ck_assert(tsim_never_binds(50, on_average.nic_out));
@@ -219,7 +210,6 @@ START_TEST(short_passes_are_not_spare) {
     ck_assert(!tsim_never_binds(1e6, by_chance.nic_out));
     ck_assert(tsim_never_binds(100, by_chance.scale_up_out));
 }
-END_TEST
 
 static void set_up(void) {
     tsim_arena_init(&arena);
@@ -228,23 +218,4 @@ static void tear_down(void) {
     tsim_arena_release(&arena);
 }
 
-static Suite *variation_suite(void) {
-    Suite *suite = suite_create("variation");
-    TCase *tcase = tcase_create("order statistics");
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, deviation_of_the_maximum);
-    tcase_add_test(tcase, slowest_of_eight);
-    tcase_add_test(tcase, in_proportion);
-    tcase_add_test(tcase, typical_step);
-    tcase_add_test(tcase, terms);
-    tcase_add_test(tcase, terms_of_segments);
-    tcase_add_test(tcase, stragglers);
-    tcase_add_test(tcase, draws_of_stragglers);
-    tcase_add_test(tcase, seeds);
-    tcase_add_test(tcase, short_passes_are_not_spare);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(variation_suite)
+TSIM_MAIN(60, set_up, tear_down)

@@ -17,7 +17,7 @@ static void check_same(const char *cluster, const char *rest, const char *a, con
 }
 
 /* On a mesh each pair of accelerators has links of its own, of which a slow one is no other's. */
-START_TEST(slow_links_of_a_mesh) {
+TSIM_TEST(slow_links_of_a_mesh) {
     static const char PLAN[] = "model: {extends: gpt2-medium, layers: 4}\n"
                                "training: {global_batch_size: 8, micro_batch_size: 2, sequence_length: 512}\n"
                                "software: {extends: maxtext-2024, gather_unit: layer}\n"
@@ -28,10 +28,9 @@ START_TEST(slow_links_of_a_mesh) {
     ck_assert_double_gt(step_s(SLOW, PLAN, "network: fluid"), 3 * step_s(SOUND, PLAN, "network: fluid"));
     check_same(SLOW, PLAN, "network: fluid", "network: steps", 0.01);
 }
-END_TEST
 
 /* The mean of what a pass asks of a NIC is less than what its exchanges ask while they run: 7 % apart. */
-START_TEST(passes_over_a_slow_nic) {
+TSIM_TEST(passes_over_a_slow_nic) {
     check_same("cluster: {node: dgx-1v, nodes: 4, fabric: ib-ndr, degraded: [{link: nic, node: 2, index: all, rate: "
                "0.1}]}",
                "model: dlrm\n"
@@ -39,11 +38,10 @@ START_TEST(passes_over_a_slow_nic) {
                "parallelism: {zero: 1}",
                "detail: operators", "detail: passes", 1e-6);
 }
-END_TEST
 
 /* On lines, messages of one replica meet the gradients of their own stage and those of another the gradients of the
  * other stage: as many bytes, at another moment. */
-START_TEST(replicas_that_meet_gradients_of_other_stages) {
+TSIM_TEST(replicas_that_meet_gradients_of_other_stages) {
     check_same(
         "cluster: {node: tpu-v4-host, nodes: 16, shape: [4, 4, 4], fabric: {extends: tpu-v4-torus, torus: "
         "{dimensions: 3, wrap: 0}}}",
@@ -53,10 +51,9 @@ START_TEST(replicas_that_meet_gradients_of_other_stages) {
         "tensor, context, expert, data]}",
         "fold: auto", "fold: off", 1e-9);
 }
-END_TEST
 
 /* Both stages' gradients cross the sockets of a single node, which has no NICs. */
-START_TEST(replicas_on_one_node) {
+TSIM_TEST(replicas_on_one_node) {
     check_same(
         "cluster: {node: pcie-a100x8, nodes: 1}",
         "model: {extends: gpt2-medium, layers: 8}\n"
@@ -65,10 +62,9 @@ START_TEST(replicas_on_one_node) {
         "tensor, context, expert, data]}",
         "fold: auto", "fold: off", 1e-9);
 }
-END_TEST
 
 /* Gradients that go tensor by tensor have a latency each, also message by message: a third of what is exposed. */
-START_TEST(pieces_have_their_latencies) {
+TSIM_TEST(pieces_have_their_latencies) {
     check_same("cluster: {node: trn1-32xlarge, nodes: 2, fabric: omnipath-100}",
                "model: bert-large\n"
                "training: {global_batch_size: 128, micro_batch_size: 2, precision: fp32}\n"
@@ -76,19 +72,5 @@ START_TEST(pieces_have_their_latencies) {
                "parallelism: {zero: 1, overlap: {gradients: false}}",
                "network: fluid", "network: steps", 0.03);
 }
-END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("ways agree");
-    TCase *tests = tcase_create("drawn");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, slow_links_of_a_mesh);
-    tcase_add_test(tests, passes_over_a_slow_nic);
-    tcase_add_test(tests, replicas_that_meet_gradients_of_other_stages);
-    tcase_add_test(tests, replicas_on_one_node);
-    tcase_add_test(tests, pieces_have_their_latencies);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-TSIM_TEST_MAIN(suite)
+TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -11,7 +11,7 @@ static void tear_down(void) {
     tsim_words_release(&words);
 }
 
-START_TEST(all_at_once_are_the_same) {
+TSIM_TEST(all_at_once_are_the_same) {
     static const int64_t ALL[] = {0, 1, -1, 63, INT64_MAX, 0, INT64_MIN, 7};
     const size_t n = sizeof ALL / sizeof ALL[0];
     struct tsim_words one_by_one = {0};
@@ -24,10 +24,9 @@ START_TEST(all_at_once_are_the_same) {
     ck_assert_mem_eq(words.words, one_by_one.words, words.n * sizeof *words.words);
     tsim_words_release(&one_by_one);
 }
-END_TEST
 
 /* Words and doubles of every kind are read by their bits. */
-START_TEST(what_is_put_is_read) {
+TSIM_TEST(what_is_put_is_read) {
     static const double DOUBLES[] = {0, -0.0, 1, -1, 0.1, 1e300, -DBL_MIN, DBL_TRUE_MIN, DBL_MAX, HUGE_VAL};
     for (int64_t i = -32; i < 32; i++)
         tsim_words_put(&words, i * ((int64_t)1 << 57));
@@ -42,16 +41,5 @@ START_TEST(what_is_put_is_read) {
     }
     ck_assert_ptr_eq(at, words.words + words.n);
 }
-END_TEST
 
-static Suite *words_suite(void) {
-    Suite *suite = suite_create("words");
-    TCase *tcase = tcase_create("words");
-    tcase_add_checked_fixture(tcase, NULL, tear_down);
-    tcase_add_test(tcase, all_at_once_are_the_same);
-    tcase_add_test(tcase, what_is_put_is_read);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TSIM_TEST_MAIN(words_suite)
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, tear_down)
