@@ -56,20 +56,21 @@ static enum tsim_exit print_sections(const struct explain *explain) {
 
 /* ---- one term ---- */
 
-static bool knows_term(const char *name) {
+static bool knows_term(const struct tsim_arguments *arguments) {
     enum tsim_outcome_figure figure;
+    const char *name = term_of(arguments), *scenario = arguments->operands[0];
     if (!name || tsim_outcome_find_term(name, &figure))
         return true;
     const char *near = tsim_outcome_near_term(name);
-    fprintf(tsim_messages(), "tsim explain: unknown term '%s'", name);
-    if (near) {
-        fprintf(tsim_messages(), "; did you mean '%s'? docs/reference.md lists all\n", near);
-        return false;
-    }
-    fputs("\nThe terms of the summary:\n", tsim_messages());
-    for (int i = 0; i < TSIM_N_OUTCOMES; i++)
-        if (tsim_outcome_spec((enum tsim_outcome_figure)i)->column->is_in_runs)
-            fprintf(tsim_messages(), "  %s\n", tsim_outcome_spec((enum tsim_outcome_figure)i)->name);
+    bool is_swapped = !near && (tsim_outcome_find_term(scenario, &figure) || tsim_outcome_near_term(scenario));
+    if (is_swapped)
+        fprintf(tsim_messages(), "tsim explain: the scenario comes first: tsim explain %s %s\n", name, scenario);
+    else if (near)
+        fprintf(tsim_messages(), "tsim explain: unknown term '%s'; did you mean '%s'? docs/reference.md lists all\n",
+                name, near);
+    else
+        fprintf(tsim_messages(),
+                "tsim explain: unknown term '%s'; docs/reference.md lists all, as step_time, mfu and days\n", name);
     return false;
 }
 
@@ -102,7 +103,7 @@ static enum tsim_exit print_explanation(struct explain *explain) {
 
 enum tsim_exit tsim_cmd_explain(const struct tsim_arguments *arguments) {
     struct explain explain = {.arguments = arguments};
-    if (!knows_term(term_of(arguments)))
+    if (!knows_term(arguments))
         return TSIM_EXIT_USAGE;
     tsim_arena_init(&explain.arena);
     tsim_diags_init(&explain.diags);

@@ -170,6 +170,10 @@ TSIM_TEST(measured) {
     ck_assert_double_eq(sc->measured.value[TSIM_METRIC_MEMORY_PEAK], 70e9);
     ck_assert(sc->measured.has[TSIM_METRIC_TOKENS_PER_S]);
     ck_assert(!sc->measured.has[TSIM_METRIC_HFU]);
+    ck_assert_uint_eq(diags.n_warnings, 0);
+    must(load_set("measured", "{source: s, doubtful: it was read off a picture}"));
+    ck_assert_uint_eq(diags.n_warnings, 1);
+    assert_says(diags.items[0].message, "no effect");
 }
 
 /* Bare numbers are SI in a --set, and numbers below an id or a mapping amend it. */

@@ -117,6 +117,33 @@ TSIM_TEST(mistakes_in_the_section) {
     }
 }
 
+/* A value that stands in an axis a second time is the same point once more; two that begin alike are not. */
+TSIM_TEST(what_is_listed_twice) {
+    static const struct {
+        const char *yaml, *says; /* NULL: nothing */
+        int column;
+    } CASES[] = {
+        {"axes: {a: [4, 8, 4, 8]}", "4 is listed twice", 18},
+        {"axes: {a: [{every: 4}, {every: 8}, {every: 4}]}", "is listed twice", 36},
+        {"zip: [{a: [1, 2, 1], b: [3, 3, 4]}]", NULL, 0},
+        {"zip: [{a: [1, 2, 1], b: [3, 3, 3]}]", "a point is listed twice", 18},
+        {"points: [{a: 1}, {a: 1, b: 2}, {b: 2}]", NULL, 0},
+        {"points: [{a: 1, b: 2}, {b: 2}, {a: 1, b: 2}]", "a point is listed twice", 36},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct tsim_space space;
+        ck_assert_int_eq(read_section(CASES[i].yaml, &space), TSIM_OK);
+        ck_assert_uint_eq(diags.n_warnings, CASES[i].says ? 1 : 0);
+        ck_assert_uint_eq(diags.n_errors, 0);
+        if (CASES[i].says) {
+            ck_assert_msg(strstr(diags.items[0].message, CASES[i].says), "%s", diags.items[0].message);
+            ck_assert_int_eq(diags.items[0].at.column, CASES[i].column);
+        }
+        tear_down();
+        set_up();
+    }
+}
+
 TSIM_TEST(mistakes_on_the_command_line) {
     static const char *const WORDS[] = {"t", "=1", "t=", "t=1,,2", "t=1,", "t={"};
     for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {

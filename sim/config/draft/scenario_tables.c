@@ -771,6 +771,11 @@ static void read_measured(struct tsim_reader *reader, const struct tsim_value *v
         draft->scenario.measured.has[i] = draft->metrics[i] > 0;
         draft->scenario.measured.value[i] = draft->metrics[i];
     }
+    int n_words = (tsim_value_find(value, "source") != NULL) + (tsim_value_find(value, "doubtful") != NULL);
+    if (n_words > 0 && value->n_items == (size_t)n_words)
+        tsim_diag_hint(
+            tsim_value_warning(reader->diags, value, path, "this has no effect, because no figure stands in it"),
+            "as in step_time: 13.75 s or mfu: 38 %%");
 }
 
 static void write_measured(struct tsim_writer *writer, const char *key, const char *path, const void *field) {

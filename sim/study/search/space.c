@@ -136,7 +136,44 @@ static bool add_path(struct builder *b, const char *path, const struct tsim_valu
     return true;
 }
 
+static int compare_choices(const struct tsim_choice *a, const struct tsim_choice *b) {
+    int order = (a->n_settings > b->n_settings) - (a->n_settings < b->n_settings);
+    for (size_t i = 0; order == 0 && i < a->n_settings; i++) {
+        order = strcmp(a->settings[i].path, b->settings[i].path);
+        order = order ? order : strcmp(a->settings[i].json, b->settings[i].json);
+    }
+    return order;
+}
+
+/* Sorts equal choices by where they stand. */
+static int by_settings(const void *a, const void *b) {
+    const struct tsim_choice *left = *(const struct tsim_choice *const *)a;
+    const struct tsim_choice *right = *(const struct tsim_choice *const *)b;
+    int order = compare_choices(left, right);
+    return order ? order : (left > right) - (left < right);
+}
+
+/* Warns of the first choice that stands in the axis a second time. */
+static void warn_of_repeated(struct builder *b, const struct tsim_choice *choices, size_t n_choices) {
+    const struct tsim_choice *repeated = NULL,
+                             **sorted = TSIM_NEW_ARRAY(b->arena, n_choices, const struct tsim_choice *);
+    for (size_t i = 0; i < n_choices; i++)
+        sorted[i] = &choices[i];
+    qsort(sorted, n_choices, sizeof *sorted, by_settings);
+    for (size_t i = 1; i < n_choices; i++)
+        if (compare_choices(sorted[i - 1], sorted[i]) == 0 && sorted[i]->n_settings > 0)
+            repeated = !repeated || sorted[i] < repeated ? sorted[i] : repeated;
+    if (!repeated)
+        return;
+    const struct tsim_space_setting *setting = &repeated->settings[0];
+    bool is_alone = repeated->n_settings == 1;
+    tsim_diag_hint(tsim_value_warning(b->diags, setting->at, is_alone ? setting->path : "sweep",
+                                      "%.60s is listed twice", is_alone ? setting->text : "a point"),
+                   "leave one out: both are the same point");
+}
+
 static void add_axis(struct builder *b, const struct tsim_choice *choices, size_t n_choices) {
+    warn_of_repeated(b, choices, n_choices);
     b->axes[b->n_axes++] = (struct tsim_space_axis){choices, n_choices};
 }
 
