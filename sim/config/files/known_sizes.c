@@ -71,14 +71,20 @@ const struct tsim_value *tsim_model_completed(struct tsim_reader *reader, const 
     static const char *const NOT_TAKEN[] = {"schema", "name", "source", "kind", "kv_heads", "head_dim", "ffn_hidden"};
     long long own[N_SIZES], sizes[N_SIZES];
     if (!mapping || mapping->kind != TSIM_VALUE_MAPPING || tsim_value_find(mapping, "extends") ||
-        tsim_value_find(mapping, "schema") || tsim_value_find(mapping, "kind") || !find_sizes(mapping, own))
+        tsim_value_find(mapping, "schema") || tsim_value_find(mapping, "kind"))
         return mapping;
     const struct tsim_value *name = tsim_value_find(mapping, "name");
     if (!name || name->kind != TSIM_VALUE_SCALAR ||
         !tsim_catalogue_file(reader->arena, TSIM_CATALOGUE_MODELS, name->text))
         return mapping;
     const struct tsim_value *known = tsim_catalogue_resolve(reader, TSIM_CATALOGUE_MODELS, name, path);
-    if (!known || !find_sizes(known, sizes) || memcmp(own, sizes, sizeof sizes) != 0)
+    if (known && !tsim_value_find(mapping, "hidden")) {
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, mapping, path,
+                                        "the name %.40s alone takes nothing from the catalogue", name->text),
+                       "extends: %.40s takes over all that this leaves out", name->text);
+        return tsim_value_merge(reader->arena, known, mapping);
+    }
+    if (!known || !find_sizes(mapping, own) || !find_sizes(known, sizes) || memcmp(own, sizes, sizeof sizes) != 0)
         return mapping;
     for (size_t i = 0; i < sizeof NOT_TAKEN / sizeof NOT_TAKEN[0]; i++)
         known = tsim_value_without(reader->arena, known, NOT_TAKEN[i]);
