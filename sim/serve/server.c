@@ -96,7 +96,7 @@ struct request {
     size_t size, capacity;
     bool is_suspended;
     struct place *place; /* the place that answers it; NULL: none does */
-    double until_s;      /* while it has one */
+    double until_s;      /* while it has one; INFINITY: its client has gone */
     /* These are the answer. */
     int status;
     const char *type;
@@ -192,6 +192,8 @@ static void resume(struct request *request) {
     request->is_suspended = false;
 }
 
+static const char CLIENT_HAS_GONE[] = "the client closed its side of the connection before the answer";
+
 /* Explains why a process ended without an answer, by its last line without characters that JSON would have to escape. */
 static void explain_end(struct request *request, const struct tsim_serve_process *process, int exit_status) {
     enum { KILLED = 128 + 9 };
@@ -199,10 +201,15 @@ static void explain_end(struct request *request, const struct tsim_serve_process
     for (char *at = line; *at; at++)
         if (*at == '"' || *at == '\\' || (unsigned char)*at < ' ')
             *at = '\'';
-    if (exit_status == KILLED)
+    if (exit_status == KILLED && isinf(request->until_s))
+        set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, CLIENT_HAS_GONE);
+    else if (exit_status == KILLED && now_s() >= request->until_s)
         set_error(
             request, MHD_HTTP_GATEWAY_TIMEOUT,
             tsim_arena_printf(&request->arena, "the answer took longer than %g s", request->server->options->most_s));
+    else if (exit_status == KILLED)
+        set_error(request, MHD_HTTP_INSUFFICIENT_STORAGE,
+                  "the system killed the process, as it does when memory is short");
     else if (exit_status == TSIM_OUT_OF_MEMORY_EXIT)
         set_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, line);
     else
@@ -607,10 +614,11 @@ static void watch_all(struct tsim_server *server, int daemon_file, struct watch 
 static void lose_client(struct request *request) {
     if (request->is_over)
         return;
+    request->until_s = (double)INFINITY;
     if (request->place)
         tsim_serve_process_kill(&request->place->process);
     if (request->state == WAITING) {
-        set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the client went away");
+        set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, CLIENT_HAS_GONE);
         request->state = ANSWERED;
         request->is_over = true;
         resume(request);

@@ -202,6 +202,8 @@ def test_strangers(server):
         answer = server.raw(data)
         check(f"{what} is no reason to answer", not answer.startswith(b"HTTP/1.1 2"), answer)
     check("a large body is refused before it is sent", b" 413 " in server.raw(b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n").split(b"\r\n")[0])
+    answer = server.raw(b"POST /api/plan HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(scenario) + scenario)
+    check("one who stops listening before the answer is told that, and of no limit of time", b" 503 " in answer.split(b"\r\n")[0] and b"closed its side" in answer, answer)
     chunk = b"10000\r\n" + b"#" * 0x10000 + b"\r\n"
     answer = server.raw(b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + 40 * chunk + b"0\r\n\r\n")
     check("so is one that does not say how large it is", not answer.startswith(b"HTTP/1.1 2"), answer)
