@@ -786,7 +786,8 @@ struct tsim_software {
     enum tsim_fusion fusion;
     double dropout; /* part of the elements that are dropped; 0: no such kernels and masks */
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
-    double host_time_per_pass_s; /* of an engine that generates, between two of its passes */
+    double host_time_per_sample_s; /* of the next batch, between a forward pass and its backward pass */
+    double host_time_per_pass_s;   /* of an engine that generates, between two of its passes */
     /* Rate at which a new model is gathered, sent to the engines and loaded, over all of its weights; 0: the links
      * alone limit it. */
     double refit_bytes_per_s;

@@ -169,6 +169,7 @@ static double time_scaled(const char *text, const struct run *run, double k) {
     software.host_time_per_fp8_op_s /= k;
     software.host_time_per_collective_s /= k;
     software.host_time_per_checkpoint_s /= k;
+    software.host_time_per_sample_s /= k;
     fabric.link_bytes_per_s *= k;
     fabric.latency_s /= k;
     node.accelerator = &accelerator;

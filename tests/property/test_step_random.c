@@ -293,6 +293,7 @@ TSIM_TEST(random_hosts) {
         e.software.host_time_per_op_s = 1e-6 * pow(100, random_real(&random));
         e.software.host_time_per_collective_s = random_between(&random, 0, 1) * 1e-5;
         e.software.host_time_per_checkpoint_s = random_between(&random, 0, 1) * 1e-4;
+        e.software.host_time_per_sample_s = random_between(&random, 0, 1) * 1e-4;
         e.software.launch_blocking = random_between(&random, 0, 3) == 0;
         e.software.cuda_graphs = (enum tsim_cuda_graphs)random_between(&random, 0, 2);
         e.scenario.simulation.detail = TSIM_DETAIL_PASSES;

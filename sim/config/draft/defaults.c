@@ -167,7 +167,7 @@ static void resolve_execution(struct tsim_draft *draft, struct tsim_arena *arena
     *compiled = *sc->software;
     compiled->fusion = TSIM_FUSION_COMPILE;
     compiled->host_time_per_op_s = compiled->host_time_per_collective_s = compiled->host_time_per_checkpoint_s = 0;
-    compiled->host_time_per_fp8_op_s = 0;
+    compiled->host_time_per_fp8_op_s = compiled->host_time_per_sample_s = 0;
     compiled->shard_copies = TSIM_COPIES_NONE;
     if (execution == TSIM_EXECUTION_BULK_SYNCHRONOUS)
         compiled->overlap = sc->parallelism.overlap = (struct tsim_overlap){0};

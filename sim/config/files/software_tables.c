@@ -258,6 +258,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
                       "time added to each tensor-parallel collective"),
     SOFTWARE_TIME("host_time_per_checkpoint", TSIM_TIME_S, host_time_per_checkpoint_s,
                       "time added to each recomputed layer"),
+    {QUANTITY(struct tsim_software, "host_time_per_sample", TSIM_TIME_S, host_time_per_sample_s,
+              "time that the host prepares each sample of the next batch for between a forward and its backward pass, "
+              "while the accelerator waits"),
+     .default_text = "0", .unit = "us", .max = 10, .is_omitted_when_zero = true},
     {QUANTITY(struct tsim_software, "host_time_per_pass", TSIM_TIME_S, host_time_per_pass_s,
               "post-training: time of an engine between two decode passes: scheduling, sampling, inputs of the next"),
      .default_text = "0", .unit = "ms", .max = 10, .is_omitted_when_zero = true},

@@ -345,10 +345,19 @@ static void capture(const struct walk *w, enum tsim_part part) {
     }
 }
 
+/* Has the host prepare the next batch before it launches the first operator of a backward pass. */
+static void prepare_next_batch(const struct walk *w, enum tsim_part part) {
+    const struct tsim_scenario *sc = w->scenario;
+    if (part == TSIM_PART_HEAD && w->kind != TSIM_PASS_FORWARD && w->kind != TSIM_PASS_WEIGHT_GRADIENT && w->n_rows > 0)
+        w->rows[0].host_s +=
+            (double)sc->training.micro_batch_size * tsim_host_s(sc, sc->software->host_time_per_sample_s);
+}
+
 static void tell_rows(struct walk *w, enum tsim_part part) {
     if (w->n_rows > 0 && w->runs_again && w->scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
         w->rows[0].host_s += tsim_host_s(w->scenario, w->scenario->software->host_time_per_checkpoint_s);
     capture(w, part);
+    prepare_next_batch(w, part);
     expose(w);
     for (int32_t i = 0; i < w->n_rows; i++)
         w->visit(w->context, &w->rows[i]);
