@@ -107,10 +107,11 @@ TSIM_TEST(electricity_spreads_what_is_bought) {
 /* Residuals tell nothing beyond nineteen in twenty, and machines that nobody measured less. */
 TSIM_TEST(chances_are_coarse) {
     ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_MEASURED), 0.95, 1e-12);
-    ck_assert_double_eq_tol(tsim_chance_shown(0.93, TSIM_GROUNDS_MEASURED), 0.95, 1e-12);
+    ck_assert_double_eq_tol(tsim_chance_shown(0.93, TSIM_GROUNDS_MEASURED), 0.90, 1e-12);
     ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_SIMILAR), 0.9, 1e-12);
     ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_ESTIMATE), 0.8, 1e-12);
-    ck_assert_double_eq_tol(tsim_chance_shown(0.62, TSIM_GROUNDS_MEASURED), 0.60, 1e-12);
+    ck_assert_double_eq_tol(tsim_chance_shown(0.64, TSIM_GROUNDS_MEASURED), 0.60, 1e-12);
+    ck_assert_double_eq_tol(tsim_chance_shown(0.55, TSIM_GROUNDS_MEASURED), 0.55, 1e-12);
     ck_assert_double_eq_tol(tsim_chance_shown(0.01, TSIM_GROUNDS_MEASURED), 0, 1e-12);
 }
 

@@ -100,12 +100,12 @@ double tsim_most_chance(enum tsim_grounds evidence) {
 }
 
 double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
-    return fmin(MOST_CHANCES[evidence], TSIM_CHANCE_STEP * floor(chance / TSIM_CHANCE_STEP + 0.5));
+    return fmin(MOST_CHANCES[evidence], TSIM_CHANCE_STEP * floor(chance / TSIM_CHANCE_STEP + TSIM_ROUNDING_FRAC));
 }
 
 const char *tsim_chance_text(struct tsim_arena *arena, double chance) {
-    return chance < TSIM_CHANCE_STEP / 2 ? tsim_arena_printf(arena, "under %.0f %%", 100 * TSIM_CHANCE_STEP)
-                                         : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
+    return chance < TSIM_CHANCE_STEP ? tsim_arena_printf(arena, "under %.0f %%", 100 * TSIM_CHANCE_STEP)
+                                     : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
 }
 
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes) {

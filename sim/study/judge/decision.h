@@ -152,4 +152,4 @@ const char *tsim_chance_text(struct tsim_arena *arena, double chance);
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes);
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b);
-double tsim_chance_shown(double chance, enum tsim_grounds evidence); /* rounded to a twentieth */
+double tsim_chance_shown(double chance, enum tsim_grounds evidence); /* of full twentieths */
