@@ -7,6 +7,7 @@
 #include "step/account/link_utilization.h"
 #include "step/account/peak_demand.h"
 #include "step/account/periods.h"
+#include "step/bound.h"
 #include "step/folding/folding.h"
 #include "step/folding/in_step.h"
 #include "step/groups/background.h"
@@ -24,6 +25,9 @@ struct stream_owner {
     struct tsim_task_events *events; /* of the task under way; NULL: nobody needs them */
 };
 
+/* Links are sampled so many times in what the passes of a step take alone. */
+enum { N_LINK_SAMPLES = 200 };
+
 struct step_run {
     const struct tsim_step_plan *plan;
     struct tsim_engine *engine;
@@ -36,8 +40,9 @@ struct step_run {
     tsim_tick end;                   /* of the last task of a stage group */
     const struct tsim_step_sink *sink;
     struct tsim_background_flow *background;
-    struct tsim_periods *periods; /* NULL: nothing is left out */
-    bool is_due;                  /* to look for one between ticks */
+    struct tsim_periods *periods;      /* NULL: nothing is left out */
+    bool is_due;                       /* to look for one between ticks */
+    struct tsim_link_samples *samples; /* NULL: nobody listens to links */
 };
 
 /* Unfolded, messages go through the topology's links, whose users are not known; nor is the traffic of others. */
@@ -611,11 +616,14 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
     }
 }
 
-/* Looks for a period after a tick in which one may be over. */
+/* Looks for a period after a tick in which one may be over, or samples links. */
 static void look(void *context) {
     struct step_run *run = context;
-    run->is_due = false;
-    tsim_periods_look(run->periods);
+    run->is_due = run->samples != NULL;
+    if (run->samples)
+        tsim_link_samples_look(run->samples);
+    else
+        tsim_periods_look(run->periods);
 }
 
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
@@ -754,11 +762,18 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     tsim_copies_cross_slots(scratch, run.stage_groups, run.n_stage_groups);
     bool has_others = run.plan->has_copies || tsim_reads_over_nics(run.plan); /* whose rates are not known ahead */
     const int32_t *stands_for = NULL;                                         /* by link of the topology */
+    if (run.has_links)
+        run.samples =
+            tsim_link_samples_new(scratch, &run.links, sink, tsim_passes_bound_s(scenario, costs) / N_LINK_SAMPLES);
+    run.is_due = run.samples != NULL;
     if (run.has_links && !has_others) {
-        tsim_spare_links_find(run.stage_groups, run.n_stage_groups);
+        if (!run.samples)
+            tsim_spare_links_find(run.stage_groups, run.n_stage_groups);
         if (!run.plan->is_stepped && scenario->cluster.n_background == 0)
             stands_for = tsim_alike_links_find(scratch, &run.links.links, run.stage_groups, run.n_stage_groups);
     }
+    if (run.samples)
+        tsim_link_samples_stand(run.samples, stands_for);
     for (int32_t i = 0; i < run.n_stage_groups; i++) {
         if (!run.has_links && !has_others)
             tsim_spare_meters_find(&run.stage_groups[i]);
@@ -766,8 +781,9 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         tsim_background_add(scratch, &run.stage_groups[i], &run.background);
         tsim_input_reads_add(scratch, &run.stage_groups[i]);
     }
-    if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input && !run.plan->has_copies &&
-        !(run.plan->noise_deviation_frac > 0) && !tsim_is_asynchronous(run.plan->schedule.schedule))
+    if (!run.samples && !(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input &&
+        !run.plan->has_copies && !(run.plan->noise_deviation_frac > 0) &&
+        !tsim_is_asynchronous(run.plan->schedule.schedule))
         run.periods =
             tsim_periods_new(scratch, run.engine, run.stage_groups, run.n_stage_groups, sink ? tell : NULL, &run);
     if (run.plan->is_stepped) {
@@ -778,6 +794,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         begin_sink(&run, arena);
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK) {
+        tsim_link_samples_end(run.samples);
         tsim_spare_links_book(run.stage_groups, run.n_stage_groups);
         if (stands_for)
             tsim_alike_links_book(&run.links.links, stands_for);

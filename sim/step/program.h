@@ -220,6 +220,13 @@ struct tsim_step_outline {
     bool bypasses_norm; /* stages work shifted against each other: a step takes what the longest of them takes */
 };
 
+/* The links of one sort, which several ranks share, for a short while: parts of their capacity. */
+struct tsim_step_links_sample {
+    int32_t sort; /* tsim_link_sort_name */
+    double begin_s, end_s;
+    double mean_frac, highest_frac; /* of all links of the sort; of the busiest */
+};
+
 /* A listener to a step. It is told `begin` before the first task. The tasks of a stream come in the order of time, a
  * pass after its operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless
  * the sink needs the tasks' events. An operator is told if `wants_operators` is true for its stage group and
@@ -232,6 +239,10 @@ struct tsim_step_sink {
     /* needs_whole_passes: with simulation.detail: passes all passes are one task. */
     bool needs_events, needs_whole_passes;
     bool wants_launches; /* true: launches are told with the operators */
+    /* Tells of links that several ranks share, sort by sort, without gaps, whenever a task ends and a 200th of what the
+     * passes take alone has gone by. NULL: not wanted. In a step in which one rank stands for all of a stage's, links are
+     * not told: none is in anybody's way. */
+    void (*take_links)(void *context, const struct tsim_step_links_sample *sample);
     bool (*wants_operators)(void *context, int32_t stage_group);
     bool (*wants_item)(void *context, const struct tsim_pass_item *item);
 };

@@ -1,6 +1,7 @@
 /* Ways of playing one step agree, over scenarios drawn from the whole catalogue (support/random_scenario.h): folded or
- * not to rounding, by operators or by passes within 2 %, message by message within 5 % (10 with a slow link
+ * not to rounding, heard or not to the last digit, by operators or by passes within 2 %, message by message within 5 % (10 with a slow link
  * in a node). TSIM_CASES says how many valid scenarios are drawn, TSIM_SEED from which seed. */
+#include "step/program.h"
 #include "support/random_scenario.h"
 #include "support/run_laws.h"
 
@@ -36,6 +37,32 @@ static double step_s(const char *text, const char *detail, const char *network, 
     return time_s;
 }
 
+static void hear_begin(void *context, const struct tsim_step_outline *outline) {
+    (void)context, (void)outline;
+}
+
+static void hear_task(void *context, const struct tsim_step_task *task) {
+    (void)context, (void)task;
+}
+
+static void count_sample(void *context, const struct tsim_step_links_sample *sample) {
+    *(long *)context += sample->mean_frac > 0;
+}
+
+/* Returns the time of a step that is listened to, links and all, and adds the number of samples of links in use. */
+static double heard_s(const char *text, long *n_samples) {
+    const struct tsim_step_sink sink = {
+        .begin = hear_begin, .take = hear_task, .take_links = count_sample, .context = n_samples};
+    const struct tsim_run_options options = {.ignore_memory = true, .sink = &sink};
+    struct run run;
+    double time_s = 0;
+    if (run_start(&run, text, NULL, 0) &&
+        tsim_train_run(&run.arena, run.scenario, &options, &run.result, &run.diags) == TSIM_OK)
+        time_s = run.result.step.terms.time_s;
+    run_end(&run);
+    return time_s;
+}
+
 static void compare(struct ways *ways, double other_s, const char *how, double most_frac) {
     const char *text = ways->text;
     if (!(other_s > 0))
@@ -49,8 +76,8 @@ static void compare(struct ways *ways, double other_s, const char *how, double m
 TSIM_TEST(random_ways) {
     const long n_cases = random_cases(N_CASES);
     struct random_source source = random_start(20261128u);
-    struct ways folding = {0}, detail = {0}, network = {0};
-    long n = 0;
+    struct ways folding = {0}, heard = {0}, detail = {0}, network = {0};
+    long n = 0, n_samples = 0;
     for (long drawn = 0; n < n_cases && drawn < MOST_DRAWN * n_cases; drawn++) {
         char *text = random_scenario(&source);
         drop_line(text, "\nreliability:");
@@ -58,9 +85,10 @@ TSIM_TEST(random_ways) {
         double first_s = step_s(text, "operators", "fluid", "auto");
         if (first_s > 0) {
             n++;
-            folding.text = detail.text = network.text = text;
-            folding.step_s = detail.step_s = network.step_s = first_s;
+            folding.text = heard.text = detail.text = network.text = text;
+            folding.step_s = heard.step_s = detail.step_s = network.step_s = first_s;
             compare(&folding, step_s(text, "operators", "fluid", "off"), "unfolded", 1e-9);
+            compare(&heard, heard_s(text, &n_samples), "heard", 0);
             compare(&detail, step_s(text, "passes", "fluid", "auto"), "by passes", 0.02);
             /* a slow link in one phase of a collective counts less in the mean of its phases */
             compare(&network, step_s(text, "operators", "steps", "auto"), "message by message",
@@ -68,10 +96,14 @@ TSIM_TEST(random_ways) {
         }
         free(text);
     }
-    printf("%ld scenarios: %d unfolded; %d by passes, %.4f %% apart; %d message by message, %.3f %% apart\n", n,
-           folding.n_compared, detail.n_compared, 100 * detail.sum_apart / fmax(detail.n_compared, 1),
-           network.n_compared, 100 * network.sum_apart / fmax(network.n_compared, 1));
+    printf("%ld scenarios: %d unfolded; %d heard, %ld samples of links; %d by passes, %.4f %% apart; %d message by "
+           "message, %.3f %% apart\n",
+           n, folding.n_compared, heard.n_compared, n_samples, detail.n_compared,
+           100 * detail.sum_apart / fmax(detail.n_compared, 1), network.n_compared,
+           100 * network.sum_apart / fmax(network.n_compared, 1));
     ck_assert_int_eq(n, n_cases);
+    ck_assert_int_eq(heard.n_compared, n);
+    ck_assert_int_gt(n_samples, 0);
     ck_assert_int_ge(detail.n_compared, n_cases / 2);
 }
 

@@ -1,6 +1,7 @@
 /* Steps whose tensor, context and expert groups meet on the links of a topology: on a fat tree oversubscribed 8:1
  * against bytes over capacity and against the same tree 1:1, and there and on a dragonfly, a torus and PCIe switches
  * against messages played one by one. */
+#include "cluster/topology.h"
 #include "model/parameter_bytes.h"
 #include "partition/partition.h"
 #include "step/pass/pass.h"
@@ -13,7 +14,8 @@
 
 static struct example e;
 
-static struct tsim_step_simulation simulate(enum tsim_network network, bool folds) {
+static struct tsim_step_simulation simulate_heard(enum tsim_network network, bool folds,
+                                                  const struct tsim_step_sink *sink) {
     struct tsim_step_simulation simulation;
     struct tsim_pass_costs costs;
     e.scenario.simulation.network = network;
@@ -21,8 +23,14 @@ static struct tsim_step_simulation simulate(enum tsim_network network, bool fold
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
     tsim_pass_costs_build(&arena, &e.scenario, cluster, placement, &costs);
-    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
+    ck_assert_int_eq(
+        tsim_step_simulate_observed(&arena, &e.scenario, cluster, placement, &costs, sink, &simulation, &diags),
+        TSIM_OK);
     return simulation;
+}
+
+static struct tsim_step_simulation simulate(enum tsim_network network, bool folds) {
+    return simulate_heard(network, folds, NULL);
 }
 
 /* Makes a job in which nothing of the data-parallel group runs beside the passes. */
@@ -258,6 +266,108 @@ TSIM_TEST(fluid_against_messages) {
             ck_assert_msg(fabs(steps_s / fluid_s - 1) < 0.05, "%s, axis %d: %.6g s fluid, %.6g s by messages", NAMES[t],
                           (int)AXES[a], fluid_s, steps_s);
         }
+}
+
+/* ---- samples of links ---- */
+
+/* Keeps what was told of each sort, in seconds of its whole capacity. */
+struct heard {
+    int n[TSIM_N_LINK_SORTS];
+    double end_s[TSIM_N_LINK_SORTS], mean_s[TSIM_N_LINK_SORTS], highest_frac[TSIM_N_LINK_SORTS];
+};
+
+static void hear_begin(void *context, const struct tsim_step_outline *outline) {
+    (void)context;
+    ck_assert_int_gt(outline->n_stage_groups, 0);
+}
+
+static void hear_task(void *context, const struct tsim_step_task *task) {
+    (void)context;
+    ck_assert_double_ge(task->end_s, task->begin_s);
+}
+
+static void hear(void *context, const struct tsim_step_links_sample *sample) {
+    struct heard *heard = context;
+    int32_t sort = sample->sort;
+    ck_assert_double_eq(sample->begin_s, heard->end_s[sort]);
+    ck_assert_double_gt(sample->end_s, sample->begin_s);
+    ck_assert_double_ge(sample->mean_frac, 0);
+    ck_assert_double_le(sample->mean_frac, sample->highest_frac * (1 + 1e-9));
+    ck_assert_double_le(sample->highest_frac, 1 + 1e-9);
+    heard->n[sort]++;
+    heard->end_s[sort] = sample->end_s;
+    heard->mean_s[sort] += sample->mean_frac * (sample->end_s - sample->begin_s);
+    heard->highest_frac[sort] = fmax(heard->highest_frac[sort], sample->highest_frac);
+}
+
+static const struct tsim_link_utilization *utilization_of(const struct tsim_step_simulation *s, int32_t sort) {
+    for (int32_t i = 0; i < s->n_link_utilizations; i++)
+        if (strcmp(s->link_utilizations[i].sort, tsim_link_sort_name(sort)) == 0)
+            return &s->link_utilizations[i];
+    return NULL;
+}
+
+/* Expects that over the time of the step each sort's use is its bytes over its capacity, and that a step that is heard
+ * is as long as one that is not. Returns the number of sorts that were in use. */
+static int expect_samples_of_bytes(const char *name, enum tsim_network network, bool folds) {
+    struct heard heard = {.n = {0}};
+    const struct tsim_step_sink sink = {.begin = hear_begin, .take = hear_task, .take_links = hear, .context = &heard};
+    struct tsim_step_simulation alone = simulate(network, folds), s = simulate_heard(network, folds, &sink);
+    int n = 0;
+    ck_assert_msg(s.time_s == alone.time_s, "%s: %.17g s, heard %.17g s", name, alone.time_s, s.time_s);
+    for (int32_t sort = 0; sort < TSIM_N_LINK_SORTS; sort++) {
+        if (heard.n[sort] == 0)
+            continue;
+        const struct tsim_link_utilization *use = utilization_of(&s, sort), *of_alone = utilization_of(&alone, sort);
+        ck_assert_int_ge(heard.n[sort], 20);
+        ck_assert_msg(fabs(heard.end_s[sort] - s.time_s) <= 1e-9 * s.time_s, "%s, %s: to %.17g of %.17g s", name,
+                      tsim_link_sort_name(sort), heard.end_s[sort], s.time_s);
+        ck_assert_int_eq(use == NULL, of_alone == NULL);
+        double mean_s = use ? use->mean_frac * s.time_s : 0;
+        ck_assert_msg(fabs(heard.mean_s[sort] - mean_s) <= 1e-9 * mean_s, "%s, %s: %.12g s in use, %.12g s heard", name,
+                      tsim_link_sort_name(sort), mean_s, heard.mean_s[sort]);
+        if (!use)
+            continue;
+        ck_assert_double_eq_tol(use->mean_frac, of_alone->mean_frac, 1e-9 * use->mean_frac);
+        ck_assert_double_ge(heard.highest_frac[sort], use->highest_frac * (1 - 1e-9));
+        n++;
+    }
+    return n;
+}
+
+/* A way up and one down of the tree; local and global links; the four ways of a torus; switches up and down, and
+ * sockets. Ports and NICs are of one rank each, and are not told. */
+TSIM_TEST(samples_of_links_add_up_to_their_bytes) {
+    static const struct tsim_tier SHORT = {.ports = N_BELOW, .oversubscription = 8};
+    static void (*const TOPOLOGIES[])(void) = {be_dragonfly, be_torus, be_pcie};
+    static const char *const NAMES[] = {"dragonfly", "torus", "PCIe"};
+    static const int N_SORTS[] = {2, 1, 2};
+    for (int folds = 0; folds < 2; folds++) {
+        init_leaves(TSIM_AXIS_TENSOR, &SHORT);
+        ck_assert_int_eq(expect_samples_of_bytes("fat tree", TSIM_NETWORK_FLUID, folds), 2);
+    }
+    for (int t = 0; t < 3; t++)
+        for (int stepped = 0; stepped < 2; stepped++) {
+            TOPOLOGIES[t]();
+            be_of(TSIM_AXIS_TENSOR, 4);
+            e.scenario.parallelism.overlap.gradients = true;
+            finish();
+            int n = expect_samples_of_bytes(NAMES[t], stepped ? TSIM_NETWORK_STEPS : TSIM_NETWORK_FLUID, false);
+            ck_assert_msg(n >= N_SORTS[t], "%s: %d sorts", NAMES[t], n);
+        }
+}
+
+/* Tells nothing where nothing is shared. */
+TSIM_TEST(no_samples_of_own_links) {
+    struct heard heard = {.n = {0}};
+    const struct tsim_step_sink sink = {.begin = hear_begin, .take = hear_task, .take_links = hear, .context = &heard};
+    init(2);
+    be_of(TSIM_AXIS_TENSOR, 8);
+    finish();
+    for (int folds = 0; folds < 2; folds++)
+        simulate_heard(TSIM_NETWORK_FLUID, folds, &sink);
+    for (int32_t sort = 0; sort < TSIM_N_LINK_SORTS; sort++)
+        ck_assert_int_eq(heard.n[sort], 0);
 }
 
 /* Tensor groups along one dimension of a torus and data-parallel groups along the other meet on no link, so one rank

@@ -2,6 +2,7 @@
 #include "report/export/trace.h"
 #include "report/terminal/digits.h"
 #include "run/run.h"
+#include "step/program.h"
 #include "support/check_main.h"
 #include "support/example.h"
 
@@ -538,6 +539,69 @@ TSIM_TEST(long_steps_are_cut_to_a_window) {
     ck_assert(is_told[0] && !is_told[30] && is_told[31]);
     ck_assert_uint_lt(count(events, "X"), 50000);
     ck_assert_uint_gt(count(events, "X"), 20000);
+    json_decref(events);
+}
+
+static struct tsim_step_simulation simulated(void) {
+    struct tsim_step_simulation simulation;
+    struct tsim_pass_costs costs;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
+    tsim_pass_costs_build(&arena, &e.scenario, cluster, placement, &costs);
+    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+    return simulation;
+}
+
+/* Two nodes below each leaf of a tree that is oversubscribed 8:1, with tensor groups across leaves. The area below the
+ * counter of a sort of links is its bytes over its capacity; a counter is rounded to a tenth of a percent. */
+TSIM_TEST(counters_of_links_add_up_to_their_bytes) {
+    static const struct tsim_tier TIER = {.ports = 16, .oversubscription = 8};
+    const enum tsim_axis order[] = {TSIM_AXIS_DATA, TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT,
+                                    TSIM_AXIS_PIPELINE};
+    e.scenario.cluster.nodes = 8;
+    e.scenario.parallelism.tensor = 8;
+    memcpy(e.scenario.parallelism.order, order, sizeof order);
+    e.fabric.topology = TSIM_TOPOLOGY_FAT_TREE;
+    e.fabric.routing = TSIM_ROUTING_ADAPTIVE;
+    e.fabric.tiers = &TIER;
+    e.fabric.n_tiers = 1;
+    e.scenario.training.global_batch_size = 8;
+    example_finish(&e);
+    json_t *events = traced(".json", "0");
+    struct tsim_step_simulation alone = simulated();
+    double step_us = 1e6 * alone.time_s;
+    int n_sorts = 0;
+    for (int32_t i = 0; i < alone.n_link_utilizations; i++) {
+        const struct tsim_link_utilization *use = &alone.link_utilizations[i];
+        const char *name = tsim_arena_printf(&arena, "%s %%", use->sort);
+        double at_us = 0, mean = 0, busiest = 0, area = 0;
+        int n = 0;
+        for (size_t k = 0; k < json_array_size(events); k++) {
+            const json_t *event = json_array_get(events, k), *args = json_object_get(event, "args");
+            if (!is_phase(event, "C") || strcmp(text_of(event, "name"), name) != 0)
+                continue;
+            ck_assert(number(event, "ts") >= at_us &&
+                      (number(args, "mean") != mean || number(args, "busiest") != busiest));
+            area += mean * (number(event, "ts") - at_us);
+            at_us = number(event, "ts");
+            mean = number(args, "mean");
+            busiest = number(args, "busiest");
+            ck_assert(mean <= busiest && busiest <= 100);
+            n++;
+        }
+        if (n == 0)
+            continue;
+        ck_assert_int_ge(n, 10);
+        ck_assert(at_us > 0.5 * step_us && at_us <= step_us + 0.01);
+        ck_assert_double_le(busiest, 0);
+        ck_assert_double_gt(use->mean_frac, 0.1);
+        ck_assert_double_eq_tol(area / step_us, 100 * use->mean_frac, 0.05);
+        n_sorts++;
+    }
+    ck_assert_int_eq(n_sorts, 2);
     json_decref(events);
 }
 

@@ -3,6 +3,7 @@
 #include "cluster/cluster.h"
 #include "cluster/placement.h"
 #include "cluster/power.h"
+#include "cluster/topology.h"
 #include "partition/memory.h"
 #include "report/terminal/digits.h"
 #include "report/terminal/rank_list.h"
@@ -58,6 +59,9 @@ struct tsim_trace {
     double (*pass_bytes)[TSIM_N_PASS_KINDS]; /* [stage][chunk]: by how much a pass changes the activations */
     double idle_w, link_w;                   /* an accelerator at rest, and what its links take when they are busy */
     uint8_t *is_sent;                        /* by message: an arrow has begun */
+    int64_t links[TSIM_N_LINK_SORTS][2];     /* the last samples of shared links, in tenths of a percent */
+    int64_t links_end_ns;
+    bool has_links;
     bool has_event;
     bool has_operators, has_launches;
     int32_t n_traced;
@@ -122,6 +126,13 @@ static void set_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_
             at = put(tsim_digits_tenths(put(at, KEYS[g]), values[g]), ",");
     memcpy(gauges->values, values, sizeof gauges->values);
     end_event(trace, put(at - 1, "}"));
+}
+
+static void put_links(struct tsim_trace *trace, int32_t sort, int64_t ns) {
+    char *at = put_time(begin_event(trace, "C", trace->n_rows), ",\"ts\":", ns);
+    at = put(put(put(at, ",\"name\":\""), tsim_link_sort_name(sort)), " %\",\"args\":{\"mean\":");
+    at = put(tsim_digits_tenths(at, trace->links[sort][0]), ",\"busiest\":");
+    end_event(trace, put(tsim_digits_tenths(at, trace->links[sort][1]), "}"));
 }
 
 /* The accelerator's own power at rest is part of compute's. */
@@ -453,6 +464,21 @@ static void count_rates(struct tsim_trace *trace, const struct tsim_step_task *t
     gauges->end_ns = end_ns;
 }
 
+/* The links that ranks share are a process of their own, behind the rows. Samples follow each other without a gap. */
+static void take_links(void *context, const struct tsim_step_links_sample *sample) {
+    struct tsim_trace *trace = context;
+    int64_t values[] = {nearest(1000 * sample->mean_frac), nearest(1000 * sample->highest_frac)},
+            *last = trace->links[sample->sort];
+    trace->links_end_ns = nearest(sample->end_s * 1e9);
+    if (values[0] == last[0] && values[1] == last[1])
+        return;
+    if (!trace->has_links)
+        put_name(trace, "process_name", trace->n_rows, 0, "links of the topology");
+    trace->has_links = true;
+    memcpy(last, values, sizeof values);
+    put_links(trace, sample->sort, nearest(sample->begin_s * 1e9));
+}
+
 static void take(void *context, const struct tsim_step_task *task) {
     struct tsim_trace *trace = context;
     int64_t begin_ns = nearest(task->begin_s * 1e9), end_ns = nearest(task->end_s * 1e9);
@@ -486,6 +512,7 @@ enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_sce
                                   .file_name = file,
                                   .sink = {.begin = begin,
                                            .take = take,
+                                           .take_links = take_links,
                                            .context = opened,
                                            .wants_launches = true,
                                            .wants_operators = wants_operators,
@@ -529,6 +556,11 @@ enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *d
     for (int32_t i = 0; i < trace->n_rows; i++)
         for (int s = 0; s < TSIM_N_STREAMS && trace->rows[i].is_traced; s++)
             rest_gauges(trace, i, s, trace->rows[i].gauges[s].end_ns);
+    for (int32_t sort = 0; sort < TSIM_N_LINK_SORTS; sort++)
+        if (trace->links[sort][1] > 0) {
+            memset(trace->links[sort], 0, sizeof trace->links[sort]);
+            put_links(trace, sort, trace->links_end_ns);
+        }
     put_text(trace, "\n]");
     if (tsim_trace_window(trace)) {
         put_text(trace, ",\"otherData\":{\"window\":\"");

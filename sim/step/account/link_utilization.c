@@ -87,3 +87,75 @@ void tsim_link_utilization_find(struct tsim_arena *arena, const struct tsim_step
     simulation->link_utilizations = link_utilizations;
     simulation->n_link_utilizations = n;
 }
+
+/* ---- samples ---- */
+
+struct tsim_link_samples {
+    const struct tsim_step_links *step_links;
+    const struct tsim_step_sink *sink;
+    const int32_t *stands_for; /* by link; NULL: each for itself */
+    tsim_tick interval, last;
+    double *flowed; /* by link, up to `last` */
+};
+
+static bool is_shared(enum tsim_link_kind kind) {
+    return kind >= TSIM_LINK_SWITCH_UP && kind != TSIM_LINK_NIC_OUT && kind != TSIM_LINK_NIC_IN;
+}
+
+struct tsim_link_samples *tsim_link_samples_new(struct tsim_arena *arena, const struct tsim_step_links *step_links,
+                                                const struct tsim_step_sink *sink, double interval_s) {
+    const struct tsim_topology *t = step_links->topology;
+    int32_t n = 0;
+    for (int kind = 0; kind < TSIM_N_LINK_KINDS; kind++)
+        n += is_shared((enum tsim_link_kind)kind) ? t->count[kind] : 0;
+    if (n == 0 || !sink || !sink->take_links)
+        return NULL;
+    struct tsim_link_samples *samples = TSIM_NEW(arena, struct tsim_link_samples);
+    *samples = (struct tsim_link_samples){.step_links = step_links,
+                                          .sink = sink,
+                                          .interval = tsim_engine_ticks(step_links->links.engine, interval_s),
+                                          .flowed = TSIM_NEW_ARRAY(arena, (size_t)t->n_links, double)};
+    return samples;
+}
+
+void tsim_link_samples_stand(struct tsim_link_samples *samples, const int32_t *stands_for) {
+    samples->stands_for = stands_for;
+}
+
+static void tell(struct tsim_link_samples *samples) {
+    const struct tsim_links *links = &samples->step_links->links;
+    const struct tsim_topology *t = links->topology;
+    tsim_tick now = tsim_engine_now(links->engine);
+    double begin_s = tsim_engine_seconds(links->engine, samples->last), end_s = tsim_engine_seconds(links->engine, now);
+    struct sums sums = {.time_s = end_s - begin_s};
+    for (int kind = 0; kind < TSIM_N_LINK_KINDS; kind++)
+        for (int32_t i = t->first[kind]; is_shared((enum tsim_link_kind)kind) && i < t->first[kind] + t->count[kind];
+             i++) {
+            int32_t multiplicity = samples->step_links->stands ? samples->step_links->stands[i] : 1;
+            int32_t of = samples->stands_for ? samples->stands_for[i] : i;
+            double bytes = tsim_engine_resource_flowed(links->engine, links->first_resource + of);
+            if (multiplicity > 0 && t->bytes_per_s[i] > 0)
+                add_link(&sums, t->sorts[i], bytes - samples->flowed[i], t->bytes_per_s[i], multiplicity);
+            samples->flowed[i] = bytes;
+        }
+    for (int32_t sort = 0; sort < TSIM_N_LINK_SORTS; sort++)
+        if (sums.n_links[sort] > 0)
+            samples->sink->take_links(
+                samples->sink->context,
+                &(struct tsim_step_links_sample){.sort = sort,
+                                                 .begin_s = begin_s,
+                                                 .end_s = end_s,
+                                                 .mean_frac = sums.sum_frac[sort] / sums.n_links[sort],
+                                                 .highest_frac = sums.link_utilizations[sort].highest_frac});
+    samples->last = now;
+}
+
+void tsim_link_samples_look(struct tsim_link_samples *samples) {
+    if (tsim_engine_now(samples->step_links->links.engine) - samples->last >= samples->interval)
+        tell(samples);
+}
+
+void tsim_link_samples_end(struct tsim_link_samples *samples) {
+    if (samples && tsim_engine_now(samples->step_links->links.engine) > samples->last)
+        tell(samples);
+}
