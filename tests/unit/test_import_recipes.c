@@ -153,7 +153,9 @@ TSIM_TEST(megatron_s_arguments) {
                          ->parallelism.virtual_pipeline,
                      2);
     ck_assert_int_eq(megatron("--use-torch-fsdp2")->parallelism.zero, 3);
-    ck_assert_int_eq(megatron("--data-parallel-sharding-strategy optim_grads")->parallelism.zero, 2);
+    ck_assert_int_eq(megatron("--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads")->parallelism.zero,
+                     2);
+    ck_assert_int_eq(megatron("--data-parallel-sharding-strategy optim_grads")->parallelism.zero, 0);
     ck_assert_int_eq(
         megatron("--use-distributed-optimizer --num-distributed-optimizer-instances 2")->parallelism.zero_group_ranks,
         4);

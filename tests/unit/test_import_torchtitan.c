@@ -139,6 +139,20 @@ static enum tsim_status import_function(const char *text, const char *function, 
     return tsim_import_format_find("torchtitan")->read(&arena, &input, result, &diags);
 }
 
+/* Converters are the job's or, since 2026, arguments of the model's registry; the debug model is known by its sizes. */
+TSIM_TEST(arguments_of_the_registry) {
+    struct tsim_import_result result = {0};
+    ck_assert_int_eq(import_function("def llama3_debugmodel():\n    return Trainer.Config(\n"
+                                     "        model_spec=model_registry(\"debugmodel\", quantization=[\n"
+                                     "            Float8LinearConverter.Config(filter_fqns=[\"output\"])]),\n"
+                                     "        training=TrainingConfig(local_batch_size=8, seq_len=2048),\n    )\n",
+                                     "llama3_debugmodel", &result),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->training.precision, TSIM_FP8);
+    ck_assert_int_eq(sc->model->layers, 6);
+}
+
 TSIM_TEST(configurations_in_python) {
     struct tsim_import_result result = {0};
     ck_assert_int_eq(import_function(REGISTRY, "llama3_8b", &result), TSIM_OK);

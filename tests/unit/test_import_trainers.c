@@ -95,11 +95,16 @@ TSIM_TEST(llm_foundry) {
     ck_assert_int_eq(sc->parallelism.zero, 0);
     sc = imported("llm-foundry",
                   "model: {name: hf_causal_lm, pretrained_model_name_or_path: mistralai/Mistral-7B-v0.1, "
-                  "config_overrides: {vocab_size: 51200, sliding_window: null}}\nglobal_train_batch_size: 64\n"
+                  "config_overrides: {vocab_size: 51200, sliding_window: null, model_type: mistral, hidden_act: silu, "
+                  "bos_token_id: 1, attention_dropout: 0.0}}\nglobal_train_batch_size: 64\n"
                   "max_seq_len: 4096\n",
                   8);
     ck_assert_int_eq(sc->model->vocab, 51200);
     ck_assert_int_eq(sc->model->attention_window, 0);
+    check_refused("llm-foundry",
+                  "model: {name: hf_causal_lm, pretrained_model_name_or_path: mistralai/Mistral-7B-v0.1, "
+                  "config_overrides: {hidden_act: relu}}\n" RUN,
+                  "model.config_overrides.hidden_act");
     check_refused("llm-foundry", "model: {name: hf_t5}\n" RUN, "model.name");
     check_refused("llm-foundry", MPT "attn_config: {sliding_window_size: 128}}\n" RUN,
                   "model.attn_config.sliding_window_size");
@@ -192,6 +197,9 @@ TSIM_TEST(axolotl) {
         "base_model: tiiuae/falcon-7b\nadapter:\nlora_r: 64\nlora_target_linear: true\nbatch_size: 2\n" AXOLOTL, 8);
     ck_assert_int_eq(sc->training.adapter.rank, 0);
     ck_assert_int_eq(sc->training.global_batch_size, 16);
+    /* where auto takes bf16, fp16 is off */
+    sc = imported("axolotl", "base_model: tiiuae/falcon-7b\nbf16: auto\nfp16: true\n" AXOLOTL, 8);
+    ck_assert_int_eq(sc->training.precision, TSIM_BF16);
     /* of experts adapters are those of attention; FSDP of the second version needs no further word */
     sc = imported("axolotl",
                   "base_model: mistralai/Mixtral-8x7B-v0.1\nadapter: qlora\nlora_r: 32\nlora_target_linear: true\n"
@@ -265,6 +273,11 @@ TSIM_TEST(script_of_accelerate) {
     ck_assert_int_eq(sc->training.adapter.kind, TSIM_ADAPTER_QLORA);
     ck_assert_int_eq(sc->training.adapter.rank, 64);
     ck_assert_int_eq(sc->training.recompute, TSIM_RECOMPUTE_FULL);
+    check_refused(
+        "hf-trainer", /* the file has the rank */
+        "torchrun --nproc_per_node 1 sft.py --use_lora True --lora_config cfg/lora.json --bf16 "
+        "--model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 4 --model_max_length 1024\n",
+        "--lora_config");
 }
 
 /* The scripts have deepspeed --include, pairs of dpo, lengths of a source and a target, and a batch of all accelerators

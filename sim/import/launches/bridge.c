@@ -29,7 +29,7 @@ static const struct section {
     {"optimizer",
      {"optimizer", "optimizer_cpu_offload", "optimizer_offload_fraction", "main_grads_dtype", "main_params_dtype",
       "exp_avg_dtype", "exp_avg_sq_dtype", "loss_scale", "loss_scale_window", "hysteresis", NULL}},
-    {"dist", {"use_tp_pp_dp_mapping", "use_torch_fsdp2", "use_sharp", NULL}},
+    {"dist", {"use_tp_pp_dp_mapping", "use_torch_fsdp2", "use_megatron_fsdp", "use_sharp", NULL}},
 };
 /* Sections of which nothing is read here. */
 static const char *const OTHERS[] = {"checkpoint",

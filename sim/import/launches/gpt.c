@@ -437,7 +437,7 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
         return 3;
     }
     const char *zero = strategy ? tsim_launch_ours(tsim_sharding_strategies, tsim_setting_text(strategy)) : NULL;
-    if (zero && zero[0] > '0') {
+    if (zero && zero[0] > '0' && (is_on(g->r, "use_megatron_fsdp") || is_on(g->r, "use_custom_fsdp"))) {
         *from = strategy;
         return zero[0] - '0';
     }

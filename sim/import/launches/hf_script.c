@@ -20,6 +20,9 @@
 #include <string.h>
 
 #define HEADS "a model with a head of another kind than the next token's"
+#define ADAPTER_HINT                                                                                                   \
+    "give it with --set training.adapter='{kind: lora, rank: 16, targets: [query, value]}', "                          \
+    "--set training.adapter=null that there is none"
 
 static const struct tsim_setting_class SCRIPT[] = {
     NOTHING("program=*rlhf*finetune program=*rlhf*finetune.py program=*rlhf*sft*"),
@@ -253,8 +256,7 @@ static void ask_for_adapter(struct tsim_recipe *r) {
         tsim_diag_hint(tsim_recipe_error(r, method ? method : program,
                                          "'%.80s' trains an adapter by its %s, and no argument says its rank",
                                          tsim_setting_text(program), is_named ? "name" : "arguments"),
-                       "give it with --set training.adapter='{kind: lora, rank: 16, targets: [query, value]}', "
-                       "--set training.adapter=null that there is none");
+                       ADAPTER_HINT);
 }
 
 /* Returns the products that have adapters unless the program says others: query and value, which are one product with
@@ -275,7 +277,10 @@ static void add_adapter(struct tsim_recipe *r) {
         add_as(r, short_name, "lora_r");
     static const char *const SWITCHES[] = {"use_lora", "lora_enable", "lora", "use_peft", "peft", "enable_lora", NULL},
                              *const OF_4[] = {"q_lora", "use_qlora", "load_in_4bit", "use_4bit", "qlora", NULL},
-                             *const OF_8[] = {"load_in_8bit", "use_8bit", "use_int8_training", NULL};
+                             *const OF_8[] = {"load_in_8bit", "use_8bit", "use_int8_training", NULL},
+                             *const FILES[] = {
+                                 "lora_config",      "peft_config",    "lora_config_path",    "peft_config_path",
+                                 "lora_config_file", "adapter_config", "adapter_config_path", NULL};
     const struct tsim_setting *decides = tsim_recipe_find_any(r, SWITCHES), *is_on = switched_on(r, SWITCHES),
                               *four = switched_on(r, OF_4), *eight = switched_on(r, OF_8), *rank = find(r, "lora_r"),
                               *targets = find(r, "lora_targets"), *type = find(r, "finetuning_type"),
@@ -295,6 +300,12 @@ static void add_adapter(struct tsim_recipe *r) {
         ask_for_adapter(r);
         return;
     }
+    const struct tsim_setting *file = tsim_recipe_find_any(r, FILES);
+    if (!rank && file && file->value->kind == TSIM_VALUE_SCALAR && strchr(tsim_setting_text(file), '.') &&
+        !tsim_import_override(&r->input, "training.adapter") &&
+        !tsim_import_override(&r->input, "training.adapter.rank"))
+        tsim_diag_hint(tsim_recipe_error(r, file, "the adapter's rank is in this file, which tsim does not read"),
+                       ADAPTER_HINT);
     if (!targets)
         add(r, from, "lora_targets",
             tsim_setting_is(type, "lora") || find(r, "bits") ? "all" : usual_targets(find(r, "model_name_or_path")));

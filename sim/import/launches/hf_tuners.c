@@ -76,7 +76,8 @@ static const struct tsim_setting_class AXOLOTL[] = {
         "version plot* metric* greater_is_better loss_watchdog_* torchdistx_path batch_size gc_steps "
         "accelerator_config* merge_lora gptq_* cls_model_config trainer_cls ray_* use_ray gradio_* unfrozen_parameters "
         "model_kwargs* data_seed offload_folder landmark_* sdp_* nccl_* use_pose pose_* pretrain_* preprocess* "
-        "total_num_tokens axolotl_config_path image_* vllm* field_* preference_* dump_* is_preprocess is_multimodal "
+        "total_num_tokens load_best_model_at_end axolotl_config_path image_* vllm* field_* preference_* dump_* "
+        "is_preprocess is_multimodal "
         "ddp adapter sequence_parallel* use_fast_tokenizer max_length report_to run_name num_train_* per_device_eval* "
         "type path ds_type unsloth data_files streaming_* trackio* use_trackio train_dataset* n_gpus logging_* "
         "swanlab* otel* gradient_clipping enable_dft_loss dft_* use_eaft eaft_* data_dir *_data_uri mlfoundry_* "
@@ -132,13 +133,16 @@ struct reading {
 
 /* ---- axolotl ---- */
 
-/* bf16: auto, the default, takes bf16 if the accelerator has it; full keeps no fp32 copy. */
+/* bf16: auto, the default, takes bf16 if the accelerator has it; full keeps no fp32 copy. Where auto takes bf16, fp16 is
+ * switched off (resolve_dtype of axolotl's utils/config). */
 static void add_axolotl_precision(struct reading *g) {
     const struct tsim_setting *s = find(g->r, "bf16"), *other = find(g->r, "bfloat16"),
                               *model = find(g->r, "base_model");
     const char *text = s ? tsim_setting_text(s) : "";
     if (model && !s && !other && !find(g->r, "fp16") && !find(g->r, "float16"))
         add(g->r, model, "bf16", "true");
+    if (strcmp(text, "auto") == 0 && is_on(g->r, "fp16"))
+        add(g->r, s, "fp16", "false");
     if (strcmp(text, "full") == 0)
         add(g->r, s, "training.master_weights", "false");
     if (strcmp(text, "auto") == 0 || strcmp(text, "full") == 0 ||

@@ -31,7 +31,14 @@ static const struct tsim_setting_class CLASSES[] = {
                                    "model.config_overrides.use_cache model.config_overrides.use_fused_loss "
                                    "model.config_overrides.rope_scaling.rope_type "
                                    "model.config_overrides.rope_scaling.original_max_position_embeddings "
-                                   "model.config_overrides.rope_scaling* model.config_overrides.init_device"),
+                                   "model.config_overrides.rope_scaling* model.config_overrides.init_device "
+                                   "model.config_overrides.*_token_id model.config_overrides.initializer_range "
+                                   "model.config_overrides.*_norm_eps model.config_overrides.rope_theta "
+                                   "model.config_overrides.torch_dtype model.config_overrides.model_type "
+                                   "model.config_overrides.transformers_version "
+                                   "model.config_overrides.hidden_act=silu "
+                                   "model.config_overrides.attention_dropout=0 "
+                                   "model.config_overrides.attention_dropout=0.0"),
     REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("model.attn_config.sliding_window_size=[1-9]* model.block_overrides.* model.attn_config.reuse_kv_layer_idx",
             "attention in windows, or layers that differ"),

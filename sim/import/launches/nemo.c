@@ -131,11 +131,19 @@ enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 /* Model classes of NeMo 2 that stand for a model of the catalogue. */
 static const struct {
     const char *class, *id;
-} NAMED[] = {
-    {"Llama2Config7B", "llama2-7b"},     {"Llama2Config13B", "llama2-13b"},    {"Llama2Config70B", "llama2-70b"},
-    {"Llama3Config8B", "llama3-8b"},     {"Llama31Config8B", "llama3-8b"},     {"Llama3Config70B", "llama3-70b"},
-    {"Llama31Config70B", "llama3-70b"},  {"Llama31Config405B", "llama3-405b"}, {"MixtralConfig8x7B", "mixtral-8x7b"},
-    {"DeepSeekV3Config", "deepseek-v3"}, {"GPTConfig175B", "gpt3-175b"}};
+} NAMED[] = {{"Llama2Config7B", "llama2-7b"},
+             {"Llama2Config13B", "llama2-13b"},
+             {"Llama2Config70B", "llama2-70b"},
+             {"Llama3Config8B", "llama3-8b"},
+             {"Llama31Config8B", "llama3-8b"},
+             {"Llama3Config70B", "llama3-70b"},
+             {"Llama31Config70B", "llama3-70b"},
+             {"Llama31Config405B", "llama3-405b"},
+             {"MixtralConfig8x7B", "mixtral-8x7b"},
+             {"DeepSeekV3Config", "deepseek-v3"},
+             {"GPTConfig175B", "gpt3-175b"},
+             {"Llama4Experts16Config", "llama4-scout"},
+             {"Llama4Experts128Config", "llama4-maverick"}};
 
 struct reading {
     struct tsim_recipe *r;

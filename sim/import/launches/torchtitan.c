@@ -229,8 +229,10 @@ static void put_model(struct reading *g) {
     if (tsim_import_override(&g->r->input, "model"))
         return;
     const char *whole = tsim_arena_printf(g->r->arena, "%s-%s", model, size);
-    const bool has_size = strpbrk(size, "0123456789") && strpbrk(size, "bBmM");
-    if (flavor && (has_size || tsim_known_model(g->r, whole)) && tsim_put_hub_model(g->r, flavor, whole)) {
+    const bool has_size = strpbrk(size, "0123456789") && strpbrk(size, "bBmM"),
+               is_small = strncmp(size, "debugmodel", 10) == 0 && /* of eight layers before the key's new name of 2025 */
+                          tsim_recipe_find(g->r, "training.local_batch_size");
+    if (flavor && (has_size || is_small || tsim_known_model(g->r, whole)) && tsim_put_hub_model(g->r, flavor, whole)) {
         const struct tsim_model *named = tsim_recipe_model(g->r); /* a fork's words for a model of the hub */
         g->layers = named ? named->layers : 0;
         return;
@@ -665,13 +667,18 @@ static const char *converter_word(const char *class) {
                                                                  : class;
 }
 
+/* Returns whether a value belongs to a list of converters, of the job or, since 2026, of the model's registry. */
+static bool is_of_converter(const char *path) {
+    return strstr(path, "converters[") || strstr(path, "quantization[");
+}
+
 static void add_converters(struct reading *g, const struct tsim_python *python) {
     enum { MOST_CONVERTERS = 16 };
     const struct tsim_value *items[MOST_CONVERTERS];
     size_t n = 0;
     for (size_t i = 0; i < python->n_values && n < MOST_CONVERTERS; i++) {
         const struct tsim_python_value *v = &python->values[i];
-        if (!strstr(v->path, "converters[") || !ends_with(v->path, "]._call"))
+        if (!is_of_converter(v->path) || !ends_with(v->path, "]._call"))
             continue;
         const char *word = converter_word(v->text);
         items[n++] = tsim_recipe_scalar(g->r, v->line, v->column, word);
@@ -708,7 +715,7 @@ static void add_python(struct reading *g, const struct tsim_python *python) {
     add_converters(g, python);
     for (size_t i = 0; i < python->n_values; i++) {
         const struct tsim_python_value *v = &python->values[i];
-        if (strstr(v->path, "converters["))
+        if (is_of_converter(v->path))
             continue;
         if (strcmp(v->path, "optimizer._call") == 0 && strstr(v->text, "InBackward"))
             tsim_recipe_add(g->r, v->text, "optimizer.early_step_in_backward",
