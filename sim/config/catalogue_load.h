@@ -81,3 +81,6 @@ enum tsim_status tsim_catalogue_load_software(struct tsim_arena *arena, const ch
                                               const struct tsim_software **software, struct tsim_diags *diags);
 enum tsim_status tsim_catalogue_load_region(struct tsim_arena *arena, const char *id, const struct tsim_region **region,
                                             struct tsim_diags *diags);
+
+/* Returns a model as a mapping in JSON, without the parts that it does not have. */
+const char *tsim_model_json(struct tsim_arena *arena, const struct tsim_model *model);

@@ -706,6 +706,12 @@ void tsim_model_write(struct tsim_writer *writer, const char *key, const char *p
     tsim_writer_end(writer, '}');
 }
 
+const char *tsim_model_json(struct tsim_arena *arena, const struct tsim_model *model) {
+    struct tsim_writer writer = {.omits_zeros = true};
+    tsim_model_write(&writer, NULL, "", model);
+    return tsim_writer_finish(&writer, arena);
+}
+
 void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node) {
     tsim_writer_mapping(writer, key, &NODE, path, node);
 }

@@ -142,6 +142,7 @@ struct tsim_writer {
     size_t length, capacity;
     int depth;
     bool needs_comma;
+    bool omits_zeros;                  /* mappings of which all keys are 0, false or missing are left out */
     const char *const *estimate_paths; /* values at these paths are written as {value: ..., status: estimate} */
     size_t n_estimate_paths;
 };

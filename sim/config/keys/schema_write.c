@@ -127,24 +127,41 @@ static void write_int(struct tsim_writer *writer, const struct tsim_key *key, co
         tsim_writer_int(writer, name, value);
 }
 
-static bool is_omitted(const struct tsim_key *key, const void *field) {
-    if (key->kind == TSIM_KEY_STRING)
+static bool is_zero(const struct tsim_key *key, const void *field) {
+    switch (key->kind) {
+    case TSIM_KEY_STRING:
         return *(const char *const *)field == NULL;
-    if (!key->is_omitted_when_zero)
-        return false;
-    if (key->kind == TSIM_KEY_QUANTITY)
-        return *(const double *)field == 0;
-    if (key->kind == TSIM_KEY_ENUM)
-        return *(const int *)field == 0;
-    if (key->kind == TSIM_KEY_BOOL)
+    case TSIM_KEY_BOOL:
         return !*(const bool *)field;
-    if (key->kind == TSIM_KEY_WORDS)
+    case TSIM_KEY_INT:
+        return *(const int64_t *)field == 0;
+    case TSIM_KEY_QUANTITY:
+        return *(const double *)field == 0;
+    case TSIM_KEY_ENUM:
+        return *(const int *)field == 0;
+    case TSIM_KEY_WORDS:
         return *(const unsigned *)field == 0;
-    return key->kind == TSIM_KEY_INT && *(const int64_t *)field == 0;
+    case TSIM_KEY_MAPPING:
+        for (size_t i = 0; i < key->table->n_keys; i++)
+            if (!is_zero(&key->table->keys[i], (const char *)field + key->table->keys[i].offset))
+                return false;
+        return true;
+    case TSIM_KEY_CONSTANT:
+    case TSIM_KEY_CUSTOM:
+        break;
+    }
+    return false;
+}
+
+static bool is_omitted(const struct tsim_key *key, const void *field) {
+    return (key->is_omitted_when_zero || key->kind == TSIM_KEY_STRING) && key->kind != TSIM_KEY_MAPPING &&
+           is_zero(key, field);
 }
 
 /* Returns whether all keys of a mapping are omitted, so that the mapping may be omitted, too. */
-static bool is_empty(const struct tsim_key *key, const void *object) {
+static bool is_empty(const struct tsim_writer *writer, const struct tsim_key *key, const void *object) {
+    if (writer->omits_zeros)
+        return is_zero(key, object);
     if (!key->is_omitted_when_zero)
         return false;
     for (size_t i = 0; i < key->table->n_keys; i++)
@@ -196,7 +213,7 @@ static void write_key(struct tsim_writer *writer, const struct tsim_key *key, co
     if (key->kind == TSIM_KEY_CUSTOM) {
         if (key->write)
             key->write(writer, key->key, path, field);
-    } else if (key->kind == TSIM_KEY_MAPPING && is_empty(key, field)) {
+    } else if (key->kind == TSIM_KEY_MAPPING && is_empty(writer, key, field)) {
         return;
     } else if (key->kind == TSIM_KEY_MAPPING) {
         tsim_writer_begin(writer, key->key, '{');

@@ -1,10 +1,12 @@
 #include "import/models/hf_config.h"
 
+#include "import/flow_text.h"
 #include "import/models/hf_keys.h"
 #include "import/models/hf_reading.h"
 #include "import/overrides.h"
 
-#include "base/quantity.h"
+#include "config/catalogue_load.h"
+#include "config/text/document.h"
 #include "model/model.h"
 
 #include <errno.h>
@@ -195,6 +197,8 @@ static void read_sizes(struct tsim_hf_reading *r) {
         strcmp(r->type, "vit") != 0 && tsim_hf_flag(r, "tie_word_embeddings", r->tied ? r->tied > 0 : f->tied);
     if (f->finish)
         f->finish(r);
+    if (m->rotary_frac == 1)
+        m->rotary_frac = 0; /* the whole head, as without a word */
 }
 
 static void check_heads(struct tsim_hf_reading *r) {
@@ -430,175 +434,16 @@ static const char *name_of(struct tsim_hf_reading *r) {
     return is_name ? name : r->type;
 }
 
-static void put_number(struct tsim_hf_reading *r, const char **text, const char *key, int64_t value) {
-    *text = tsim_arena_printf(r->arena, "%s%s: %lld\n", *text, key, (long long)value);
-}
-
-static void put_flag(struct tsim_hf_reading *r, const char **text, const char *key, bool value) {
-    *text = tsim_arena_printf(r->arena, "%s%s: %s\n", *text, key, value ? "true" : "false");
-}
-
-static void put_experts(struct tsim_hf_reading *r, const char **text) {
-    const struct tsim_experts *e = &r->model.experts;
-    const char *inner =
-        tsim_arena_printf(r->arena, "count: %lld, active: %lld, ffn_hidden: %lld, shared: %lld", (long long)e->count,
-                          (long long)e->active, (long long)e->ffn_hidden, (long long)e->shared);
-    if (e->first > 0)
-        inner = tsim_arena_printf(r->arena, "%s, first: %lld", inner, (long long)e->first);
-    if (e->every > 1)
-        inner = tsim_arena_printf(r->arena, "%s, every: %lld", inner, (long long)e->every);
-    if (e->latent > 0)
-        inner = tsim_arena_printf(r->arena, "%s, latent: %lld", inner, (long long)e->latent);
-    if (e->node_limit > 0)
-        inner = tsim_arena_printf(r->arena, "%s, node_limit: %lld", inner, (long long)e->node_limit);
-    *text = tsim_arena_printf(r->arena, "%sexperts: {%s%s%s}\n", *text, inner,
-                              e->router_bias ? ", router_bias: true" : "", e->limited ? ", limited: true" : "");
-}
-
-static void put_windows(struct tsim_hf_reading *r, const char **text) {
-    const struct tsim_model *m = &r->model;
-    const char *entries = "";
-    for (size_t i = 0; i < m->n_pattern; i++) {
-        static const char *const WORDS[] = {[TSIM_MIXING_ATTENTION] = "attention",
-                                            [TSIM_MIXING_WINDOW] = "window",
-                                            [TSIM_MIXING_MAMBA] = "mamba2",
-                                            [TSIM_MIXING_DELTA] = "gated-delta",
-                                            [TSIM_MIXING_SHORT] = "short-convolution",
-                                            [TSIM_MIXING_LIGHTNING] = "lightning",
-                                            [TSIM_MIXING_BESIDE] = "attention-beside-mamba2",
-                                            [TSIM_MIXING_SPARSE] = "sparse",
-                                            [TSIM_MIXING_MAMBA1] = "mamba1",
-                                            [TSIM_MIXING_NONE] = "none"};
-        static const char *const FOLLOWS[] = {[TSIM_FOLLOWING_AUTO] = "",
-                                              [TSIM_FOLLOWING_DENSE] = ", feed_forward: dense",
-                                              [TSIM_FOLLOWING_EXPERTS] = ", feed_forward: experts",
-                                              [TSIM_FOLLOWING_NONE] = ", feed_forward: none"};
-        const struct tsim_layer_entry *entry = &m->pattern[i];
-        entries = tsim_arena_printf(r->arena, "%s%s{kind: %s%s, count: %lld}", entries, i > 0 ? ", " : "",
-                                    WORDS[entry->kind], FOLLOWS[entry->feed_forward], (long long)entry->count);
-    }
-    if (m->n_pattern > 0)
-        *text = tsim_arena_printf(r->arena, "%spattern: [%s]\n", *text, entries);
-    if (m->attention_window > 0)
-        put_number(r, text, "attention_window", m->attention_window);
-    if (m->window_chunks)
-        put_flag(r, text, "window_chunks", true);
-}
-
-static void put_rest(struct tsim_hf_reading *r, const char **text) {
-    const struct tsim_model *m = &r->model;
-    if (m->parallel_block)
-        put_flag(r, text, "parallel_block", true);
-    if (m->parallel_norms)
-        put_flag(r, text, "parallel_norms", true);
-    if (m->rotary_frac > 0 && m->rotary_frac < 1)
-        *text = tsim_arena_printf(r->arena, "%srotary_share: %g\n", *text, m->rotary_frac);
-    if (m->qkv_bias)
-        put_flag(r, text, "qkv_bias", true);
-    if (m->qk_norm)
-        put_flag(r, text, "qk_norm", true);
-    if (m->wide_qk_norm)
-        put_flag(r, text, "wide_qk_norm", true);
-    if (m->post_norms)
-        put_flag(r, text, "post_norms", true);
-    if (m->sinks)
-        put_flag(r, text, "sinks", true);
-    if (m->rotary_scaled)
-        put_flag(r, text, "rotary_scaled", true);
-    if (m->pooler)
-        put_flag(r, text, "pooler", true);
-    if (m->image.patch > 0)
-        *text = tsim_arena_printf(r->arena, "%simage: {size: %lld, patch: %lld, channels: %lld}\n", *text,
-                                  (long long)m->image.size, (long long)m->image.patch, (long long)m->image.channels);
-    if (m->other_parameters > 0)
-        put_number(r, text, "other_parameters", m->other_parameters);
-    if (m->output_gate)
-        put_flag(r, text, "output_gate", true);
-    if (m->delta.value_heads > 0)
-        *text = tsim_arena_printf(
-            r->arena, "%sdelta: {value_heads: %lld, key_heads: %lld, key_dim: %lld, value_dim: %lld, kernel: %lld%s}\n",
-            *text, (long long)m->delta.value_heads, (long long)m->delta.key_heads, (long long)m->delta.key_dim,
-            (long long)m->delta.value_dim, (long long)m->delta.kernel,
-            m->delta.gate_rank > 0 ? tsim_arena_printf(r->arena, ", gate_rank: %lld", (long long)m->delta.gate_rank)
-                                   : "");
-    if (m->short_convolution.kernel > 0)
-        *text =
-            tsim_arena_printf(r->arena, "%sshort_convolution: {kernel: %lld%s}\n", *text,
-                              (long long)m->short_convolution.kernel, m->short_convolution.bias ? ", bias: true" : "");
-    if (m->head_rows.each > 0)
-        *text = tsim_arena_printf(r->arena, "%shead_rows: {each: %lld}\n", *text, (long long)m->head_rows.each);
-    if (m->lightning.heads > 0)
-        *text = tsim_arena_printf(r->arena, "%slightning: {heads: %lld, head_dim: %lld, chunk: %lld%s}\n", *text,
-                                  (long long)m->lightning.heads, (long long)m->lightning.head_dim,
-                                  (long long)m->lightning.chunk, m->lightning.rotary ? ", rotary: true" : "");
-    if (m->index.heads > 0)
-        *text = tsim_arena_printf(r->arena, "%sindex: {heads: %lld, head_dim: %lld, tokens: %lld}\n", *text,
-                                  (long long)m->index.heads, (long long)m->index.head_dim, (long long)m->index.tokens);
-    if (m->mamba.heads > 0)
-        *text = tsim_arena_printf(
-            r->arena,
-            "%smamba: {heads: %lld, head_dim: %lld, state: %lld, groups: %lld, kernel: %lld, chunk: %lld%s}\n", *text,
-            (long long)m->mamba.heads, (long long)m->mamba.head_dim, (long long)m->mamba.state,
-            (long long)m->mamba.groups, (long long)m->mamba.kernel, (long long)m->mamba.chunk,
-            m->mamba.plain_gate ? ", plain_gate: true" : "");
-    if (m->mamba1.width > 0)
-        *text = tsim_arena_printf(r->arena, "%smamba1: {width: %lld, state: %lld, step_rank: %lld, kernel: %lld%s}\n",
-                                  *text, (long long)m->mamba1.width, (long long)m->mamba1.state,
-                                  (long long)m->mamba1.step_rank, (long long)m->mamba1.kernel,
-                                  m->mamba1.norms ? ", norms: true" : "");
-    if (m->tower.layers > 0)
-        *text = tsim_hf_put_tower(r->arena, &m->tower, *text);
-    if (m->latent.kv_rank > 0)
-        *text = tsim_arena_printf(
-            r->arena, "%slatent: {query_rank: %lld, kv_rank: %lld, rope_dim: %lld%s}\n", *text,
-            (long long)m->latent.query_rank, (long long)m->latent.kv_rank, (long long)m->latent.rope_dim,
-            m->latent.nope_dim > 0 ? tsim_arena_printf(r->arena, ", nope_dim: %lld", (long long)m->latent.nope_dim)
-                                   : "");
+static enum tsim_status write_model(struct tsim_hf_reading *r, const struct tsim_model *m, const char **yaml) {
+    const struct tsim_value *written;
+    const char *json = tsim_model_json(r->arena, m), *active = "";
+    TSIM_TRY(tsim_document_parse_wide(r->arena, "the model", json, strlen(json), &written, r->diags));
     if (m->experts.count > 0)
-        put_experts(r, text);
-}
-
-static const char *write_model(struct tsim_hf_reading *r) {
-    static const char *const POSITIONS[] = {[TSIM_POSITION_LEARNED] = "learned",
-                                            [TSIM_POSITION_ROPE] = "rope",
-                                            [TSIM_POSITION_ALIBI] = "alibi",
-                                            [TSIM_POSITION_RELATIVE] = "relative",
-                                            [TSIM_POSITION_NONE] = "none"};
-    static const char *const NORMS[] = {
-        [TSIM_NORM_LAYERNORM] = "layernorm", [TSIM_NORM_RMSNORM] = "rmsnorm", [TSIM_NORM_PLAIN] = "plain"};
-    const struct tsim_model *m = &r->model;
-    const char *text = tsim_arena_printf(r->arena, "# %s parameters", grouped(r->arena, tsim_model_parameters(m)));
-    if (m->experts.count > 0)
-        text = tsim_arena_printf(r->arena, "%s, of which %s are used for a token", text,
-                                 grouped(r->arena, tsim_model_active_parameters(m)));
-    text = tsim_arena_printf(r->arena, "%s.\n%sschema: tsim/model/v1\nname: %s\nkind: transformer\n", text, r->notes,
-                             m->name);
-    put_number(r, &text, "layers", m->layers);
-    if (m->encoder_layers > 0)
-        put_number(r, &text, "encoder_layers", m->encoder_layers);
-    put_windows(r, &text);
-    put_number(r, &text, "hidden", m->hidden);
-    put_number(r, &text, "heads", m->heads);
-    put_number(r, &text, "kv_heads", m->kv_heads);
-    put_number(r, &text, "head_dim", m->head_dim);
-    put_number(r, &text, "ffn_hidden", m->ffn_hidden);
-    put_number(r, &text, "vocab", m->vocab);
-    if (m->approximate)
-        put_flag(r, &text, "approximate", true);
-    put_flag(r, &text, "gated_mlp", m->gated_mlp);
-    text = tsim_arena_printf(r->arena, "%snorm: %s\nposition: %s\n", text, NORMS[m->norm],
-                             m->positions > 0 ? "learned" : POSITIONS[m->position]);
-    if (m->activation == TSIM_ACTIVATION_RELU)
-        text = tsim_arena_printf(r->arena, "%sactivation: relu\n", text);
-    if (m->positions > 0)
-        put_number(r, &text, "positions", m->positions);
-    if (m->relative_buckets > 0)
-        put_number(r, &text, "relative_buckets", m->relative_buckets);
-    put_flag(r, &text, "tied_embeddings", m->tied_embeddings);
-    put_flag(r, &text, "bias", m->bias);
-    put_flag(r, &text, "causal", m->causal);
-    put_rest(r, &text);
-    return tsim_arena_printf(r->arena, "%ssource: \"%s\"\n", text, m->source);
+        active = tsim_arena_printf(r->arena, ", of which %s are used for a token",
+                                   grouped(r->arena, tsim_model_active_parameters(m)));
+    *yaml = tsim_arena_printf(r->arena, "# %s parameters%s.\n%s%s", grouped(r->arena, tsim_model_parameters(m)), active,
+                              r->notes, tsim_block_text(r->arena, written));
+    return TSIM_OK;
 }
 
 enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct tsim_value *root,
@@ -627,6 +472,5 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
     struct tsim_model *kept = TSIM_NEW(arena, struct tsim_model);
     *kept = r.model;
     *model = kept;
-    *yaml = write_model(&r);
-    return TSIM_OK;
+    return write_model(&r, kept, yaml);
 }

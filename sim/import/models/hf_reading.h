@@ -61,11 +61,10 @@ bool tsim_hf_is_class(const struct tsim_hf_reading *r, const char *name);
 int64_t tsim_hf_labels(struct tsim_hf_reading *r);
 /* Returns whether the type is one of the types, which stand between bars. */
 bool tsim_hf_has_type(const char *types, const char *type);
-/* These read models of text and images (hf_towers.c). They tell whether a type is one, put the tower before the text's
- * layers, and write it as YAML. */
+/* These read models of text and images (hf_towers.c). They tell whether a type is one, and put the tower before the
+ * text's layers. */
 bool tsim_hf_has_tower(const struct tsim_value *type);
 void tsim_hf_add_tower(struct tsim_hf_reading *r);
-const char *tsim_hf_put_tower(struct tsim_arena *arena, const struct tsim_tower *tower, const char *text);
 void tsim_hf_note(struct tsim_hf_reading *r, const char *text);
 void tsim_hf_failed(struct tsim_hf_reading *r, enum tsim_status status);
 struct tsim_diag *tsim_hf_refuse(struct tsim_hf_reading *r, const char *key, const char *message);
