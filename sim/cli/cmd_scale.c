@@ -345,7 +345,8 @@ static enum tsim_status study(struct run *run) {
         .started_at = tsim_timestamp(&run->arena),
     };
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
-    const struct tsim_sweep_traits traits = tsim_sweep_traits(&run->arena, &sweep);
+    struct tsim_sweep_traits traits;
+    TSIM_TRY(tsim_sweep_traits(&run->arena, &sweep, &traits, &run->diags));
     run->is_of_samples = traits.is_of_samples;
     run->devices = tsim_arena_printf(&run->arena, "%ss", traits.device);
     TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &run->store, &run->diags));

@@ -157,7 +157,8 @@ static enum tsim_status read_sweep(struct run *run) {
     run->sweep.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY];
     run->sweep.started_at = tsim_timestamp(&run->arena);
     choose_share(run);
-    struct tsim_sweep_traits traits = tsim_sweep_traits(&run->arena, &run->sweep);
+    struct tsim_sweep_traits traits;
+    TSIM_TRY(tsim_sweep_traits(&run->arena, &run->sweep, &traits, &run->diags));
     run->output.is_of_samples = traits.is_of_samples;
     tsim_ranking_suit(&run->output.ranking, traits.has_rounds);
     return tsim_sweep_check(&run->arena, &run->sweep, &run->diags);

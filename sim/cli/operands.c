@@ -40,6 +40,8 @@ static void open_folders(struct tsim_arena *arena, struct tsim_arguments *argume
         for (size_t k = 0; k < n_names; k++)
             files[n_files++] = tsim_arena_printf(arena, "%s%s%s", folder, end, names[k]);
     }
+    if (!files)
+        return;
     arguments->operands = TSIM_NEW_ARRAY(arena, n_files, const char *);
     memcpy(arguments->operands, files, n_files * sizeof *files);
     arguments->n_operands = n_files;

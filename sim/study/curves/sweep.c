@@ -640,21 +640,29 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
     return status;
 }
 
-struct tsim_sweep_traits tsim_sweep_traits(struct tsim_arena *arena, const struct tsim_sweep *sweep) {
+enum tsim_status tsim_sweep_traits(struct tsim_arena *arena, const struct tsim_sweep *sweep,
+                                   struct tsim_sweep_traits *traits, struct tsim_diags *diags) {
     struct tsim_arena own;
-    struct tsim_diags diags;
+    struct tsim_diags tried;
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
-    struct tsim_sweep_traits traits = {false, false, "accelerator"};
+    *traits = (struct tsim_sweep_traits){false, false, "accelerator"};
     tsim_arena_init(&own);
-    tsim_diags_init(&diags);
-    if (tsim_scenario_reopen(&own, sweep->source, &source, &diags) == TSIM_OK &&
-        tsim_scenario_load_job(&own, &source, sweep->overrides, sweep->n_overrides, &scenario, &diags) == TSIM_OK) {
-        traits.is_of_samples = tsim_model_is_of_samples(scenario->model);
-        traits.has_rounds = tsim_has_rounds(scenario);
-        traits.device = tsim_arena_strdup(arena, tsim_device_word(scenario->cluster.node->accelerator));
+    tsim_diags_init(&tried);
+    enum tsim_status status = tsim_scenario_reopen(&own, sweep->source, &source, &tried);
+    if (status == TSIM_OK)
+        status = tsim_scenario_load_job(&own, &source, sweep->overrides, sweep->n_overrides, &scenario, &tried);
+    if (status == TSIM_OK) {
+        traits->is_of_samples = tsim_model_is_of_samples(scenario->model);
+        traits->has_rounds = tsim_has_rounds(scenario);
+        traits->device = tsim_arena_strdup(arena, tsim_device_word(scenario->cluster.node->accelerator));
     }
-    tsim_diags_release(&diags);
+    for (size_t i = 0; status == TSIM_ERR_IO && i < tried.n_items; i++)
+        if (tried.items[i].status == TSIM_ERR_IO)
+            tsim_diags_error(diags, TSIM_ERR_IO,
+                             (struct tsim_place){.file = tsim_arena_strdup(arena, tried.items[i].at.file)}, NULL, "%s",
+                             tried.items[i].message);
+    tsim_diags_release(&tried);
     tsim_arena_release(&own);
-    return traits;
+    return status == TSIM_ERR_IO ? TSIM_ERR_IO : TSIM_OK;
 }

@@ -50,13 +50,16 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
                                 int64_t sweep_id, int32_t n_threads, tsim_sweep_report_fn report, void *context,
                                 struct tsim_sweep_progress *progress, struct tsim_diags *diags);
 
-/* The traits of the job before its axes are applied; all are false, and the device an accelerator, if the job is not valid. */
+/* The traits of the job before its axes are applied; all are false, and the device an accelerator, if the job is not valid
+ * without them. */
 struct tsim_sweep_traits {
     bool is_of_samples; /* the model has no tokens */
     bool has_rounds;    /* of post-training */
     const char *device; /* the word for one accelerator, allocated from the arena of the call */
 };
-struct tsim_sweep_traits tsim_sweep_traits(struct tsim_arena *arena, const struct tsim_sweep *sweep);
+/* Returns TSIM_ERR_IO if a file of the job cannot be read at the moment. */
+enum tsim_status tsim_sweep_traits(struct tsim_arena *arena, const struct tsim_sweep *sweep,
+                                   struct tsim_sweep_traits *traits, struct tsim_diags *diags);
 
 /* Finds one point by `finder` (may be NULL), or computes it, and does not store it; for studies of a few points. */
 enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point_finder *finder,

@@ -1174,7 +1174,7 @@ static enum tsim_status say_flip(struct deciding *d, enum change which, double t
     struct tsim_decision *decision = d->decision;
     const struct tsim_offer *choice = &decision->offers[0], *other = NULL;
     const struct tsim_scenario *job = job_of(choice);
-    double from = which == CHANGE_DELAY ? 0 : 1, at;
+    double from = which == CHANGE_DELAY ? 0 : 1, at = (double)NAN;
     TSIM_TRY(which == CHANGE_FAILURES ? find_failures_flip(d, to, &at, &other)
                                       : find_flip(d, which, from, to, &at, &other));
     const char *then = then_text(arena, other), *sentence = NULL;
