@@ -96,13 +96,65 @@ double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pas
     return chain.longest_s * (1 - TICKS_FRAC);
 }
 
+/* What every split has to place: the passes of a micro-batch through each layer and through the ends of the model. */
+struct to_split {
+    const struct tsim_model *model;
+    struct tsim_schedule_shape shape;
+    bool is_chained;
+    double part_s[TSIM_N_PARTS], least_layer_s;
+    double n_layers; /* in all stages; twice the model's if two stages hold each */
+};
+
+/* Returns whether stages that take as many layers as they can within the time take them all. With one part each they
+ * take them in their order; the more a stage takes, the more time is left to those behind it, because it delays them by
+ * one micro-batch and saves them all. With several, the least layer stands for any. */
+static bool all_in_time(const struct to_split *of, double most_s) {
+    const struct tsim_schedule_shape *shape = &of->shape;
+    double m = tsim_schedule_chunk_microbatches(shape), before_s = 0, n_layers = 0;
+    int64_t at = 0;
+    for (int32_t s = 0; s < shape->stages; s++) {
+        double taken_s = 0, room_s = (most_s - before_s) / m;
+        for (int32_t c = 0; c < shape->chunks; c++) {
+            int32_t part = tsim_schedule_part(shape, s, c);
+            taken_s += part == 0 ? of->part_s[TSIM_PART_EMBEDDING] : 0;
+            taken_s += part == tsim_schedule_n_parts(shape) - 1 ? of->part_s[TSIM_PART_HEAD] : 0;
+        }
+        if (taken_s > room_s)
+            return false;
+        if (shape->chunks > 1) {
+            n_layers += floor((room_s - taken_s) / of->least_layer_s);
+            continue;
+        }
+        for (double layer_s; at < of->model->layers; at++, taken_s += layer_s)
+            if (taken_s + (layer_s = of->part_s[tsim_model_layer(of->model, at)]) > room_s)
+                break;
+        before_s += of->is_chained ? taken_s : 0;
+    }
+    return shape->chunks > 1 ? n_layers >= of->n_layers : at == of->model->layers;
+}
+
+/* Raises a bound, in which stages may hold parts of layers, to a little less than the least time of whole ones, or to
+ * twice itself. */
+static double with_whole_layers_s(const struct to_split *of, double bound_s) {
+    enum { HALVINGS = 10 };
+    double low_s = bound_s, high_s = 2 * bound_s;
+    bool is_by_kind = !tsim_model_layers_vary(of->model); /* else only the mean of a kind is known */
+    if (!is_by_kind || !(of->least_layer_s > 0) || !isfinite(of->least_layer_s) || all_in_time(of, low_s))
+        return bound_s;
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle_s = (low_s + high_s) / 2;
+        *(all_in_time(of, middle_s) ? &high_s : &low_s) = middle_s;
+    }
+    return low_s;
+}
+
 double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs) {
     static const enum tsim_pass_kind WHOLE[] = {TSIM_PASS_FORWARD, TSIM_PASS_BACKWARD},
                                      SPLIT[] = {TSIM_PASS_FORWARD, TSIM_PASS_INPUT_GRADIENT, TSIM_PASS_WEIGHT_GRADIENT};
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double m = tsim_schedule_chunk_microbatches(&shape), p = shape.stages, played_s = 0, host_s = 0, less_s = 0;
     size_t n_ways = sc->is_forward_only ? 1 : is_split(&shape) ? 3 : 2;
-    double times[TSIM_N_PARTS] = {0};
+    double times[TSIM_N_PARTS] = {0}, part_played_s[TSIM_N_PARTS] = {0}, part_host_s[TSIM_N_PARTS] = {0};
     for (int32_t s = 0; s < shape.stages; s++)
         for (int32_t c = 0; c < shape.chunks; c++) {
             struct tsim_parts parts = tsim_chunk_parts(sc, s, c);
@@ -114,14 +166,25 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
             int way = (int)(is_split(&shape) ? SPLIT[i] : WHOLE[i]);
             bool may_keep = sc->training.recompute == TSIM_RECOMPUTE_LAYERS; /* the split decides how many layers do */
             const struct tsim_pass_cost *pass = &costs->parts[part].ways[may_keep ? tsim_kept_way(way) : way];
+            double less = beside_s(sc, pass);
+            part_played_s[part] += pass->time_s - pass->host_excess_s - less;
+            part_host_s[part] += pass->host_s - less;
             played_s += times[part] * (pass->time_s - pass->host_excess_s);
             host_s += times[part] * pass->host_s;
-            less_s += times[part] * beside_s(sc, pass);
+            less_s += times[part] * less;
         }
     /* No split gets below the longer of two sums: each of its stages takes the longer of its own two. */
     double micro_s = longer_s(sc, played_s, host_s) - less_s;
     bool is_chained = shape.chunks == 1 && fills_and_drains(&shape) && !sc->is_forward_only;
-    return (is_chained ? micro_s / (1 - pow(1 - 1 / m, p)) : m * micro_s / p) * (1 - TICKS_FRAC);
+    double bound_s = is_chained ? micro_s / (1 - pow(1 - 1 / m, p)) : m * micro_s / p;
+    struct to_split of = {.model = sc->model, .shape = shape, .is_chained = is_chained, .least_layer_s = HUGE_VAL};
+    memcpy(of.part_s, played_s >= host_s ? part_played_s : part_host_s, sizeof of.part_s);
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end) {
+            of.n_layers += times[part];
+            of.least_layer_s = fmin(of.least_layer_s, of.part_s[part]);
+        }
+    return with_whole_layers_s(&of, bound_s) * (1 - TICKS_FRAC);
 }
 
 const struct tsim_stage_busy *tsim_stages_busy(struct tsim_arena *arena, const struct tsim_scenario *sc,

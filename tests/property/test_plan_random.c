@@ -1,9 +1,10 @@
 /* Laws of searches for plans. Bounds: over random plans and networks, no step is shorter than its bounds and none takes
- * less energy. Searches: over random small spaces, with refinements that some software can run, what branch and bound
- * finds (the best, their order, the front) is what simulating every plan finds, with one thread and with three, for
- * several objectives and under limits, among one cluster or two; and of a cluster without a plan what is said of its
- * nearest one is reached by none. Prints its seed (another one: TSIM_SEED in the environment); TSIM_CASES says how many
- * plans are drawn (30 for bounds, with operators but each fifth; 50 for searches), and a tenth as many spaces. */
+ * less energy, and no split of the layers takes less time than the bound of any. Searches: over random small spaces,
+ * with refinements that some software can run, what branch and bound finds (the best, their order, the front) is what
+ * simulating every plan finds, with one thread and with three, for several objectives and under limits, among one
+ * cluster or two; and of a cluster without a plan what is said of its nearest one is reached by none. Prints its seed
+ * (another one: TSIM_SEED in the environment); TSIM_CASES says how many plans are drawn (30 for bounds, with operators
+ * but each fifth; 50 for searches), and a tenth as many spaces. */
 #include "run/run.h"
 #include "study/search/plan.h"
 #include "support/check_main.h"
@@ -13,9 +14,31 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N_PLANS = 50, N_BOUNDS = 12 };
 #define SEED 20261124u
+
+/* Moves layers from part to part, and finds no split whose passes take less than the bound of any. */
+static void check_splits(struct tsim_arena *arena, const struct example *e, const struct tsim_run_memo *memo,
+                         double any_s, int number) {
+    struct random_source random = {(uint64_t)number};
+    struct tsim_scenario split = e->scenario;
+    int32_t n = (int32_t)tsim_n_model_parts(&split.parallelism);
+    int64_t *parts = TSIM_NEW_ARRAY(arena, (size_t)n, int64_t);
+    memcpy(parts, split.parallelism.layers_per_chunk, (size_t)n * sizeof *parts);
+    split.parallelism.layers_per_chunk = parts;
+    split.parallelism.balances = false;
+    for (int32_t i = 0; i < 2 * n; i++) {
+        struct tsim_result cheap;
+        int64_t *from = &parts[random_between(&random, 0, n - 1)], *to = &parts[random_between(&random, 0, n - 1)];
+        int64_t moved = *from > 1;
+        *from -= moved;
+        *to += moved;
+        tsim_train_bound(arena, &split, memo, TSIM_LEAST_PASSES, &cheap);
+        ck_assert_double_le(any_s, cheap.step.terms.time_s * (1 + 1e-12));
+    }
+}
 
 static void check_bound(struct tsim_arena *arena, const struct example *e, int number) {
     struct tsim_run_memo *memo = tsim_run_memo_new(arena);
@@ -39,6 +62,7 @@ static void check_bound(struct tsim_arena *arena, const struct example *e, int n
         run.step.energy_j, near.step.energy_j, (int)p->tensor, (int)p->pipeline, (int)p->virtual_pipeline,
         (int)p->context, (int)p->data, p->zero, tsim_schedule_name(p->schedule), p->overlap.pipeline);
     tsim_diags_release(&diags);
+    check_splits(arena, e, memo, any.step.terms.time_s, number);
 }
 
 TSIM_TEST(nothing_beats_its_bound) {
