@@ -123,15 +123,29 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     return TSIM_OK;
 }
 
+static const struct tsim_scenario *begin_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                               const struct tsim_run_memo *memo, enum tsim_least of,
+                                               struct tsim_result *result) {
+    if (of != TSIM_LEAST_ANY_SPLIT)
+        return begin(arena, scenario, memo, NULL, result);
+    memset(result, 0, sizeof *result);
+    tsim_step_begin_any_split(scenario, &result->step);
+    result->scenario = scenario;
+    return scenario;
+}
+
+void tsim_train_bound_time(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                           const struct tsim_run_memo *memo, enum tsim_least of, struct tsim_result *result) {
+    scenario = begin_bound(arena, scenario, memo, of, result);
+    if (!result->step.fits)
+        return;
+    struct tsim_machine machine = tsim_machine_of(arena, scenario, memo ? memo->passes : NULL);
+    tsim_step_bound_time(arena, scenario, &machine, of, &result->step);
+}
+
 void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
                       enum tsim_least of, struct tsim_result *result) {
-    if (of == TSIM_LEAST_ANY_SPLIT) {
-        memset(result, 0, sizeof *result);
-        tsim_step_begin_any_split(scenario, &result->step);
-        result->scenario = scenario;
-    } else {
-        scenario = begin(arena, scenario, memo, NULL, result);
-    }
+    scenario = begin_bound(arena, scenario, memo, of, result);
     if (!result->step.fits)
         return;
     struct tsim_machine machine = tsim_machine_of(arena, scenario, memo ? memo->passes : NULL);

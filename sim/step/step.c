@@ -535,8 +535,8 @@ static double energy_bound_j(struct tsim_arena *arena, const struct tsim_scenari
     return sum_j;
 }
 
-void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_machine *machine,
-                     enum tsim_least of, struct tsim_step_result *result) {
+void tsim_step_bound_time(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_machine *machine,
+                          enum tsim_least of, struct tsim_step_result *result) {
     switch (of) {
     case TSIM_LEAST_ANY_SPLIT:
         result->terms.time_s = tsim_any_split_bound_s(sc, machine->costs);
@@ -550,6 +550,11 @@ void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, c
             machine->placement);
         break;
     }
+}
+
+void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_machine *machine,
+                     enum tsim_least of, struct tsim_step_result *result) {
+    tsim_step_bound_time(arena, sc, machine, of, result);
     result->simulated = true;
     result->energy_j = energy_bound_j(arena, sc, machine, result->terms.time_s);
     result->mean_power_w = result->energy_j / result->terms.time_s;

@@ -56,6 +56,9 @@ enum tsim_status tsim_step_beside_others(struct tsim_arena *arena, const struct 
  * even split takes no less energy. */
 void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_machine *machine,
                      enum tsim_least of, struct tsim_step_result *result);
+/* Bounds terms.time_s alone. */
+void tsim_step_bound_time(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                          const struct tsim_machine *machine, enum tsim_least of, struct tsim_step_result *result);
 
 /* Returns the FLOPs of model and recomputation with the full attention square, which papers divide by a measured time to
  * get their `hfu` (Narayanan et al. 2021, appendix; Korthikanti et al. 2022, appendix A). */

@@ -381,31 +381,46 @@ static const struct tsim_scenario *plan_of(const struct search *search, struct t
                : NULL;
 }
 
-static void set_bound(const struct search *search, struct worker *worker, const struct tsim_prediction *prediction,
-                      enum tsim_least of, struct item *item) {
-    const struct tsim_result *bound = &prediction->result;
+/* Returns whether what takes most of a bound's time waits until a plan's turn comes, because a candidate is asked only
+ * for its fastest plan: balancing layers that differ, finding out whether they fit, and whether all traffic is
+ * played. */
+static bool bounds_late(const struct search *search, const struct tsim_plan_candidate *candidate) {
+    const struct tsim_plan_search *options = search->options;
+    return options->is_for_candidates && candidate->is_coarse && options->ranking.objective == TSIM_OUTCOME_STEP_TIME &&
+           options->ranking.n_limits == 0 && !options->is_exhaustive;
+}
+
+/* Bounds the item's plan. Where bounds are late, nothing but the time of its step is asked for. Returns the scenario with
+ * its layers balanced, as far as they are. */
+static const struct tsim_scenario *bound_item(const struct search *search, struct worker *worker,
+                                              const struct tsim_plan_candidate *candidate,
+                                              const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
+                                              enum tsim_least of, struct item *item) {
+    struct tsim_prediction prediction = {0};
+    const struct tsim_result *bound = &prediction.result;
+    const struct tsim_memory *memory = &bound->step.memory;
     struct tsim_outcome outcome;
+    bool is_late = bounds_late(search, candidate);
+    (is_late ? tsim_train_bound_time : tsim_train_bound)(&worker->scratch, scenario, memo, of, &prediction.result);
     item->bound = of;
-    if (of == TSIM_LEAST_ANY_SPLIT) {
-        tsim_outcome_of(prediction, &outcome);
-        item->fate = FATE_OPEN;
-        item->objective = objective_of(search, &outcome, true);
-        return;
+    item->fate = FATE_OPEN;
+    if (of != TSIM_LEAST_ANY_SPLIT) {
+        double peak_bytes = memory->peak_bytes * (search->options->is_for_candidates ? TSIM_NINE_IN_TEN_PEAKS : 1);
+        bool fits = bound->step.fits && peak_bytes <= memory->capacity_bytes;
+        item->fate = fits ? FATE_OPEN : FATE_TOO_LARGE;
+        item->excess_bytes = peak_bytes - memory->capacity_bytes;
     }
-    double capacity_bytes = bound->step.memory.capacity_bytes,
-           peak_bytes =
-               bound->step.memory.peak_bytes * (search->options->is_for_candidates ? TSIM_NINE_IN_TEN_PEAKS : 1);
-    bool fits = bound->step.fits && peak_bytes <= capacity_bytes;
-    item->fate = fits ? FATE_OPEN : FATE_TOO_LARGE;
-    item->excess_bytes = peak_bytes - capacity_bytes;
-    if (!fits)
-        return;
-    tsim_outcome_of(prediction, &outcome);
-    item->objective = objective_of(search, &outcome, true);
-    item->breaks_limit = breaks_limit(search, &outcome);
-    item->may_not_fit = tsim_may_not_fit(bound->step.memory.peak_bytes, bound->step.memory.capacity_bytes);
-    item->price = price_of(bound->scenario, &outcome);
-    note_nearest(search, worker, item, &outcome, true);
+    if (item->fate == FATE_OPEN && is_late) {
+        item->objective = -bound->step.terms.time_s;
+    } else if (item->fate == FATE_OPEN) {
+        tsim_outcome_of(&prediction, &outcome);
+        item->objective = objective_of(search, &outcome, true);
+        item->breaks_limit = breaks_limit(search, &outcome);
+        item->may_not_fit = tsim_may_not_fit(memory->peak_bytes, memory->capacity_bytes);
+        item->price = price_of(bound->scenario, &outcome);
+        note_nearest(search, worker, item, &outcome, true);
+    }
+    return bound->scenario;
 }
 
 /* Returns whether balanced layers came to the even split, which stands elsewhere in the space. */
@@ -421,21 +436,11 @@ static bool is_even_after_all(const struct tsim_plan_candidate *candidate, const
     return true;
 }
 
-/* Returns whether what takes most of a bound's time waits until a plan's turn comes, because a candidate is asked only
- * for its fastest plan: balancing layers that differ, finding out whether they fit, and whether all traffic is
- * played. */
-static bool bounds_late(const struct search *search, const struct tsim_plan_candidate *candidate) {
-    const struct tsim_plan_search *options = search->options;
-    return options->is_for_candidates && candidate->is_coarse && options->ranking.objective == TSIM_OUTCOME_STEP_TIME &&
-           options->ranking.n_limits == 0 && !options->is_exhaustive;
-}
-
 static void bound_block(struct search *search, struct worker *worker, size_t block) {
     size_t first = search->first_unbounded + block * BLOCK_ITEMS, left = search->n_items - first;
     for (size_t i = first; i < first + (left < BLOCK_ITEMS ? left : BLOCK_ITEMS); i++) {
         struct item *item = &search->items[i];
         const struct tsim_plan_candidate *candidate;
-        struct tsim_prediction bound = {0};
         const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
         item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
         const struct memo_place *place = scenario ? place_of(search, worker, candidate, scenario) : NULL;
@@ -445,9 +450,8 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
         } else if (scenario && (bounds_late(search, candidate) || tsim_is_played(scenario))) {
             bool is_any_split = scenario->parallelism.balances && bounds_late(search, candidate);
             enum tsim_least of = is_any_split ? TSIM_LEAST_ANY_SPLIT : TSIM_LEAST_PASSES;
-            tsim_train_bound(&worker->scratch, scenario, place->memo, of, &bound.result);
-            set_bound(search, worker, &bound, of, item);
-            if (is_even_after_all(candidate, bound.result.scenario))
+            scenario = bound_item(search, worker, candidate, scenario, place->memo, of, item);
+            if (is_even_after_all(candidate, scenario))
                 item->fate = FATE_SAME;
         }
         tsim_arena_reset(&worker->scratch);
@@ -499,10 +503,10 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     struct tsim_diags diags;
     while (!search->options->is_exhaustive && item->bound != TSIM_LEAST_STEP && is_next(search, item)) {
         enum tsim_least of = item->bound == TSIM_LEAST_ANY_SPLIT ? TSIM_LEAST_PASSES : TSIM_LEAST_STEP;
-        tsim_train_bound(arena, scenario, options.memo, of, &prediction.result);
-        keep_layers(worker, prediction.result.scenario, item);
-        scenario = balanced_plan(search, arena, item, &candidate);
-        set_bound(search, worker, &prediction, of, item);
+        scenario = bound_item(search, worker, candidate, scenario, options.memo, of, item);
+        keep_layers(worker, scenario, item);
+        if (scenario->parallelism.balances)
+            scenario = balanced_plan(search, arena, item, &candidate);
     }
     if (is_next(search, item) && bounds_late(search, candidate) && !tsim_is_played(scenario)) {
         item->fate = FATE_UNPLAYED;
