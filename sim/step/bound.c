@@ -96,7 +96,7 @@ double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pas
     return chain.longest_s * (1 - TICKS_FRAC);
 }
 
-/* What every split has to place: the passes of a micro-batch through each layer and through the ends of the model. */
+/* Every split has to place these: the passes of a micro-batch through each layer and through the ends of the model. */
 struct to_split {
     const struct tsim_model *model;
     struct tsim_schedule_shape shape;
