@@ -26,6 +26,13 @@ static void finish_qwen3(struct tsim_hf_reading *r) {
         m->other_parameters += m->layers * m->hidden;
 }
 
+/* Puts the kinds of layers, which repeat after `length` of them. */
+static void put_pattern(struct tsim_hf_reading *r, const struct tsim_layer_entry *entries, size_t n, int64_t length) {
+    r->model.pattern = entries;
+    r->model.n_pattern = n;
+    r->model.pattern_length = length;
+}
+
 static void read_experts(struct tsim_hf_reading *r, const char *count) {
     struct tsim_experts *e = &r->model.experts;
     e->count = tsim_hf_required(r, count, 100000);
@@ -34,6 +41,18 @@ static void read_experts(struct tsim_hf_reading *r, const char *count) {
     e->every = 1;
     if (e->active > e->count)
         tsim_hf_refuse(r, "num_experts_per_tok", "more experts of a token than there are");
+}
+
+/* Reads fine experts behind some dense layers, some of them for all tokens (DeepSeekMoE and who follows it). */
+static void read_fine_experts(struct tsim_hf_reading *r, const char *count) {
+    struct tsim_experts *e = &r->model.experts;
+    read_experts(r, count);
+    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    e->shared = tsim_hf_number(r, tsim_hf_key(r, "n_shared_experts|num_shared_experts"), 0, 100000, 0);
+    e->first = tsim_hf_number(r, tsim_hf_key(r, "first_k_dense_replace|first_last_k_dense_replace|num_dense_layers"), 0,
+                              100000, 0);
+    if (tsim_hf_number(r, "moe_layer_freq", 1, 100000, 1) != 1)
+        tsim_hf_refuse(r, "moe_layer_freq", "only 1 is known: experts in every layer from first_k_dense_replace on");
 }
 
 static void finish_mixtral(struct tsim_hf_reading *r) {
@@ -107,13 +126,8 @@ static void finish_deepseek(struct tsim_hf_reading *r) {
     read_latent(r);
     if (tsim_hf_flag(r, "attention_bias", false))
         tsim_hf_refuse(r, "attention_bias", "a model file cannot express latent attention with biases");
-    read_experts(r, "n_routed_experts");
-    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
-    e->shared = tsim_hf_number(r, "n_shared_experts", 0, 100000, 0);
-    e->first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
+    read_fine_experts(r, "n_routed_experts");
     e->router_bias = method ? tsim_value_is_text(method, "noaux_tc") : is_v3;
-    if (tsim_hf_number(r, "moe_layer_freq", 1, 100000, 1) != 1)
-        tsim_hf_refuse(r, "moe_layer_freq", "only 1 is known: experts in every layer from first_k_dense_replace on");
     if (tsim_hf_number(r, "n_group", 0, 100000, 0) > 1)
         e->node_limit = tsim_hf_number(r, "topk_group", 1, 100000, 1);
     if (tsim_hf_find(r, "index_topk")) {
@@ -121,9 +135,7 @@ static void finish_deepseek(struct tsim_hf_reading *r) {
         m->index = (struct tsim_index){.heads = tsim_hf_required(r, "index_n_heads", 100000),
                                        .head_dim = tsim_hf_required(r, "index_head_dim", 1000000),
                                        .tokens = tsim_hf_required(r, "index_topk", 1000000)};
-        m->pattern = &SPARSE;
-        m->n_pattern = 1;
-        m->pattern_length = 1;
+        put_pattern(r, &SPARSE, 1, 1);
     }
 }
 
@@ -202,14 +214,11 @@ static void pass_over(const struct tsim_hf_reading *r, const char *const *keys, 
 
 /* A number for each layer says whether it attends (1) or is linear (0). */
 static void put_numbers(struct tsim_hf_reading *r, const struct tsim_value *list, enum tsim_mixing linear) {
-    struct tsim_model *m = &r->model;
     struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, list->n_items, struct tsim_layer_entry);
     for (size_t i = 0; i < list->n_items; i++)
         entries[i] = (struct tsim_layer_entry){
             .kind = tsim_value_is_text(list->items[i], "0") ? linear : TSIM_MIXING_ATTENTION, .count = 1};
-    m->pattern = entries;
-    m->n_pattern = list->n_items;
-    m->pattern_length = (int64_t)list->n_items;
+    put_pattern(r, entries, list->n_items, (int64_t)list->n_items);
 }
 
 /* MiniMax-01 and M1: seven layers in eight are lightning attention, said by layer_types or, before it, attn_type_list. */
@@ -236,10 +245,7 @@ static void finish_minimax01(struct tsim_hf_reading *r) {
 
 static void finish_glm4_moe(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
-    read_experts(r, "n_routed_experts");
-    m->experts.ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
-    m->experts.shared = tsim_hf_number(r, "n_shared_experts", 0, 100000, 0);
-    m->experts.first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
+    read_fine_experts(r, "n_routed_experts");
     m->experts.router_bias = true;
     m->qkv_bias = tsim_hf_flag(r, "attention_bias", false);
     m->qk_norm = tsim_hf_flag(r, "use_qk_norm", false);
@@ -560,9 +566,7 @@ static void read_local_layers(struct tsim_hf_reading *r) {
     }
     if (!has_any)
         return;
-    m->pattern = entries;
-    m->n_pattern = layers->n_items;
-    m->pattern_length = (int64_t)layers->n_items;
+    put_pattern(r, entries, layers->n_items, (int64_t)layers->n_items);
     m->attention_window = window;
 }
 
@@ -659,17 +663,6 @@ static void finish_phimoe(struct tsim_hf_reading *r) {
         m->other_parameters += m->vocab;
 }
 
-/* Reads DeepSeekMoE, dots.llm1 and Ling: fine experts behind some dense layers, some of them for all tokens. */
-static void read_fine_experts(struct tsim_hf_reading *r, const char *count) {
-    struct tsim_experts *e = &r->model.experts;
-    read_experts(r, count);
-    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
-    e->shared = tsim_hf_number(r, tsim_hf_key(r, "n_shared_experts|num_shared_experts"), 0, 100000, 0);
-    e->first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
-    if (tsim_hf_number(r, "moe_layer_freq", 1, 100000, 1) != 1)
-        tsim_hf_refuse(r, "moe_layer_freq", "only 1 is known: experts in every layer from first_k_dense_replace on");
-}
-
 static void finish_deepseek_moe(struct tsim_hf_reading *r) {
     finish_llama(r);
     read_fine_experts(r, "n_routed_experts");
@@ -717,9 +710,7 @@ static void finish_bailing_linear(struct tsim_hf_reading *r) {
         entries[i] = (struct tsim_layer_entry){
             .kind = (i + 1) % group == 0 || i >= n / group * group ? TSIM_MIXING_ATTENTION : TSIM_MIXING_LIGHTNING,
             .count = 1};
-    m->pattern = entries;
-    m->n_pattern = (size_t)n;
-    m->pattern_length = n;
+    put_pattern(r, entries, (size_t)n, n);
     if (tsim_hf_flag(r, "linear_silu", false))
         tsim_hf_note(r, "linear_silu: its pass over queries, keys and values is not modelled.");
     PASS_OVER(r, "group_norm_size", "linear_scale", "linear_rope", "linear_mode", "linear_cache_dtype",
@@ -762,10 +753,7 @@ static void finish_ernie(struct tsim_hf_reading *r) {
 static void finish_exaone_moe(struct tsim_hf_reading *r) {
     struct tsim_experts *e = &r->model.experts;
     const struct tsim_value *list = tsim_hf_find(r, "is_moe_layer");
-    read_experts(r, "num_experts");
-    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
-    e->shared = tsim_hf_number(r, "num_shared_experts", 0, 100000, 0);
-    e->first = tsim_hf_number(r, tsim_hf_key(r, "first_k_dense_replace|first_last_k_dense_replace"), 0, 100000, 0);
+    read_fine_experts(r, "num_experts");
     e->router_bias = true;
     for (size_t i = 0; list && list->kind == TSIM_VALUE_SEQUENCE && i < list->n_items; i++)
         if (tsim_value_is_text(list->items[i], "true") != ((int64_t)i >= e->first)) {
@@ -834,9 +822,7 @@ static void put_listed(struct tsim_hf_reading *r, const struct tsim_value *list,
             k++;
         entries[i] = (struct tsim_layer_entry){.kind = k < list->n_items ? listed : other, .count = 1};
     }
-    m->pattern = entries;
-    m->n_pattern = (size_t)m->layers;
-    m->pattern_length = m->layers;
+    put_pattern(r, entries, (size_t)m->layers, m->layers);
 }
 
 /* hybrid_override_pattern: M Mamba-2, * attention, - a feed-forward block, E experts; each layer is one of them. */
@@ -858,9 +844,7 @@ static void finish_nemotron_h(struct tsim_hf_reading *r) {
                                                                : text[i] == 'E' ? TSIM_FOLLOWING_EXPERTS
                                                                                 : TSIM_FOLLOWING_NONE,
                                                .count = 1};
-    m->pattern = entries;
-    m->n_pattern = n;
-    m->pattern_length = m->layers;
+    put_pattern(r, entries, n, m->layers);
     m->activation = TSIM_ACTIVATION_RELU;
     if (strchr(text, 'M'))
         read_mamba(r);
@@ -884,9 +868,7 @@ static void finish_mamba(struct tsim_hf_reading *r) {
     bool is_falcon = strcmp(r->type, "falcon_mamba") == 0;
     struct tsim_layer_entry *entry = TSIM_NEW(r->arena, struct tsim_layer_entry);
     *entry = (struct tsim_layer_entry){.kind = TSIM_MIXING_MAMBA1, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1};
-    m->pattern = entry;
-    m->n_pattern = 1;
-    m->pattern_length = 1;
+    put_pattern(r, entry, 1, 1);
     m->heads = m->kv_heads = m->hidden % 64 == 0 ? m->hidden / 64 : 1;
     m->head_dim = m->hidden / m->heads;
     m->mamba1 =
@@ -923,9 +905,7 @@ static void finish_jamba(struct tsim_hf_reading *r) {
     entries[n++] = (struct tsim_layer_entry){.kind = TSIM_MIXING_ATTENTION, .count = 1};
     if (period - offset > 1)
         entries[n++] = (struct tsim_layer_entry){.kind = TSIM_MIXING_MAMBA1, .count = period - offset - 1};
-    m->pattern = entries;
-    m->n_pattern = (size_t)n;
-    m->pattern_length = period;
+    put_pattern(r, entries, (size_t)n, period);
     m->mamba1 = (struct tsim_mamba1){.width = tsim_hf_number(r, "mamba_expand", 1, 100, 2) * m->hidden,
                                      .state = tsim_hf_number(r, "mamba_d_state", 1, 1000000, 16),
                                      .step_rank = tsim_hf_number(r, "mamba_dt_rank", 1, 1000000, (m->hidden + 15) / 16),
@@ -950,9 +930,7 @@ static void finish_mamba2(struct tsim_hf_reading *r) {
     static const struct tsim_layer_entry ENTRY = {
         .kind = TSIM_MIXING_MAMBA, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1};
     struct tsim_model *m = &r->model;
-    m->pattern = &ENTRY;
-    m->n_pattern = 1;
-    m->pattern_length = 1;
+    put_pattern(r, &ENTRY, 1, 1);
     read_mamba(r);
     m->heads = m->kv_heads = m->mamba.heads;
     m->head_dim = m->mamba.head_dim;
@@ -980,9 +958,7 @@ static void finish_falcon_h1(struct tsim_hf_reading *r) {
     static const char *const BIASES[] = {"attention_bias", "mlp_bias", "mamba_proj_bias", "projectors_bias"};
     struct tsim_model *m = &r->model;
     read_mamba(r);
-    m->pattern = &ENTRY;
-    m->n_pattern = 1;
-    m->pattern_length = 1;
+    put_pattern(r, &ENTRY, 1, 1);
     m->mamba.plain_gate = !tsim_hf_flag(r, "mamba_rms_norm", false);
     int64_t width = m->mamba.heads * m->mamba.head_dim;
     if (tsim_hf_number(r, "mamba_d_ssm", 1, 10000000, width) != width)
@@ -1048,9 +1024,7 @@ static void finish_modernbert(struct tsim_hf_reading *r) {
     if (period > 1) {
         entries[0] = (struct tsim_layer_entry){.kind = TSIM_MIXING_ATTENTION, .count = 1};
         entries[1] = (struct tsim_layer_entry){.kind = TSIM_MIXING_WINDOW, .count = period - 1};
-        m->pattern = entries;
-        m->n_pattern = 2;
-        m->pattern_length = period;
+        put_pattern(r, entries, 2, period);
         m->attention_window = tsim_hf_number(r, "local_attention", 1, 1000000000, 128);
     }
     tsim_hf_find(r, "local_attention");
@@ -1152,97 +1126,59 @@ static void finish_kimi_linear(struct tsim_hf_reading *r) {
 
 /* Norms before and behind the blocks, a gate on attention's result, experts behind some dense layers. */
 static void finish_afmoe(struct tsim_hf_reading *r) {
-    struct tsim_experts *e = &r->model.experts;
-    read_experts(r, "num_experts");
-    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
-    e->shared = tsim_hf_number(r, "num_shared_experts", 0, 100000, 0);
-    e->first = tsim_hf_number(r, "num_dense_layers", 0, 100000, 0);
-    e->router_bias = true;
+    read_fine_experts(r, "num_experts");
+    r->model.experts.router_bias = true;
     PASS_OVER(r, "global_attn_every_n_layers", "load_balance_coeff", "mup_enabled", "num_expert_groups",
               "num_limited_groups", "route_norm", "route_scale", "score_func", "use_grouped_mm");
 }
 
 /* ---- architectures ---- */
 
-#define USUAL_NAMES                                                                                                    \
-    .hidden = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads", .ffn = "intermediate_size"
+/* clang-format off */
+#define NAMES(hidden_, layers_, heads_, ffn_) .hidden = (hidden_), .layers = (layers_), .heads = (heads_), .ffn = (ffn_)
+#define USUAL_NAMES NAMES("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 #define GROUPED_NAMES USUAL_NAMES, .kv_heads = "num_key_value_heads"
 #define NEEDS_GROUPS GROUPED_NAMES, .kv_required = true
 #define LLAMA_LIKE .gated_mlp = true, .norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_ROPE, .causal = true
 #define NEOX_LIKE .norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true
 #define BERT_LIKE .norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true
 #define MAMBA_LIKE .norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_NONE, .causal = true
+#define LIKE_BERT USUAL_NAMES, \
+    .positions = "max_position_embeddings", .tied = true, .finish = finish_bert, .fixed = {BERT_LIKE}
+#define LIKE_GPTJ NAMES("n_embd", "n_layer", "n_head", "n_inner"), \
+    .ffn_is_optional = true, .finish = finish_gptj, .fixed = {NEOX_LIKE, .parallel_block = true}
+#define LIKE_BART NAMES("d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim"), \
+    .tied = true, .finish = finish_bart
 
 const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
-    {.types = "gpt2",
-     .hidden = "n_embd",
-     .layers = "n_layer",
-     .heads = "n_head",
-     .ffn = "n_inner",
-     .positions = "n_positions",
-     .ffn_is_optional = true,
-     .tied = true,
-     .fixed = {BERT_LIKE, .causal = true}},
-    {.types = "llama|granite|helium|code_llama|cwm",
-     .whole = "llama|granite|helium|code_llama", /* LlamaAttention, on which those of the others stand */
-     GROUPED_NAMES,
-     .fixed = {LLAMA_LIKE},
-     .finish = finish_llama},
+    {.types = "gpt2", NAMES("n_embd", "n_layer", "n_head", "n_inner"), .positions = "n_positions",
+     .ffn_is_optional = true, .tied = true, .fixed = {BERT_LIKE, .causal = true}},
+    /* The attention of the others stands on LlamaAttention. */
+    {.types = "llama|granite|helium|code_llama|cwm", .whole = "llama|granite|helium|code_llama", GROUPED_NAMES,
+     .fixed = {LLAMA_LIKE}, .finish = finish_llama},
     {.types = "mistral|ministral|ministral3", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}},
     {.types = "mixtral", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}, .finish = finish_mixtral},
-    {.types = "qwen2|qwen2_vl|qwen2_vl_text|qwen2_5_vl|qwen2_5_vl_text|mimo",
-     NEEDS_GROUPS,
+    {.types = "qwen2|qwen2_vl|qwen2_vl_text|qwen2_5_vl|qwen2_5_vl_text|mimo", NEEDS_GROUPS,
      .fixed = {LLAMA_LIKE, .qkv_bias = true}},
     {.types = "qwen2_moe", NEEDS_GROUPS, .fixed = {LLAMA_LIKE, .qkv_bias = true}, .finish = finish_qwen2_moe},
-    {.types = "qwen3|qwen3_vl_text",
-     NEEDS_GROUPS,
-     .head_dim = 128,
-     .fixed = {LLAMA_LIKE, .qk_norm = true},
+    {.types = "qwen3|qwen3_vl_text", NEEDS_GROUPS, .head_dim = 128, .fixed = {LLAMA_LIKE, .qk_norm = true},
      .finish = finish_qwen3},
     {.types = "qwen3_moe", NEEDS_GROUPS, .fixed = {LLAMA_LIKE, .qk_norm = true}, .finish = finish_qwen3_moe},
-    {.types = "qwen3_next",
-     NEEDS_GROUPS,
-     .head_dim = 256,
-     .fixed = {LLAMA_LIKE, .qk_norm = true, .output_gate = true},
-     .finish = finish_qwen3_next},
+    {.types = "qwen3_next", NEEDS_GROUPS, .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true, .output_gate = true}, .finish = finish_qwen3_next},
     {.types = "gemma", NEEDS_GROUPS, .tied = true, .head_dim = 256, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
-    {.types = "gemma2",
-     .period = 2,
-     NEEDS_GROUPS,
-     .tied = true,
-     .head_dim = 256,
-     .fixed = {LLAMA_LIKE, .post_norms = true},
+    {.types = "gemma2", .period = 2, NEEDS_GROUPS, .tied = true, .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .post_norms = true}, .finish = finish_gemma2},
+    {.types = "vaultgemma", .period = 2, NEEDS_GROUPS, .tied = true, .head_dim = 256, .fixed = {LLAMA_LIKE},
      .finish = finish_gemma2},
-    {.types = "vaultgemma",
-     .period = 2,
-     NEEDS_GROUPS,
-     .tied = true,
-     .head_dim = 256,
-     .fixed = {LLAMA_LIKE},
-     .finish = finish_gemma2},
-    {.types = "gemma3_text",
-     .period = 6,
-     NEEDS_GROUPS,
-     .tied = true,
-     .head_dim = 256,
-     .fixed = {LLAMA_LIKE, .qk_norm = true, .post_norms = true},
-     .finish = finish_gemma2},
+    {.types = "gemma3_text", .period = 6, NEEDS_GROUPS, .tied = true, .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true, .post_norms = true}, .finish = finish_gemma2},
     {.types = "phi3|xverse|Yi|aquila", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_phi3},
-    {.types = "gpt_oss",
-     .period = 2,
-     NEEDS_GROUPS,
-     .head_dim = 64,
-     .fixed = {LLAMA_LIKE, .bias = true, .sinks = true, .rotary_scaled = true},
-     .finish = finish_gpt_oss},
-    {.types = "llama4_text",
-     .period = 4,
-     .hidden = "hidden_size",
-     .layers = "num_hidden_layers",
-     .heads = "num_attention_heads",
-     .kv_heads = "num_key_value_heads",
-     .ffn = "intermediate_size_mlp",
-     .kv_required = true,
-     .fixed = {LLAMA_LIKE, .window_chunks = true},
+    {.types = "gpt_oss", .period = 2, NEEDS_GROUPS, .head_dim = 64,
+     .fixed = {LLAMA_LIKE, .bias = true, .sinks = true, .rotary_scaled = true}, .finish = finish_gpt_oss},
+    {.types = "llama4_text", .period = 4,
+     NAMES("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size_mlp"),
+     .kv_heads = "num_key_value_heads", .kv_required = true, .fixed = {LLAMA_LIKE, .window_chunks = true},
      .finish = finish_llama4},
     {.types = "olmo2|olmo3", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo2},
     {.types = "olmoe|flex_olmo", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmoe},
@@ -1251,299 +1187,138 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
     {.types = "ernie4_5_moe", NEEDS_GROUPS, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_ernie_moe},
     {.types = "smollm3|minicpm", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
     {.types = "seed_oss", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}, .finish = finish_seed_oss},
-    {.types = "starcoder2",
-     NEEDS_GROUPS,
-     .tied = true,
-     .fixed = {NEOX_LIKE, .bias = true},
+    {.types = "starcoder2", NEEDS_GROUPS, .tied = true, .fixed = {NEOX_LIKE, .bias = true},
      .finish = finish_starcoder2},
-    {.types = "cohere",
-     GROUPED_NAMES,
-     .tied = true,
-     .fixed = {LLAMA_LIKE, .parallel_block = true},
+    {.types = "cohere", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE, .parallel_block = true},
      .finish = finish_cohere},
-    {.types = "phi", GROUPED_NAMES, .fixed = {NEOX_LIKE, .bias = true, .parallel_block = true}, .finish = finish_phi},
+    {.types = "phi", GROUPED_NAMES, .fixed = {NEOX_LIKE, .bias = true, .parallel_block = true},
+     .finish = finish_phi},
     {.types = "gpt_neox", USUAL_NAMES, .fixed = {NEOX_LIKE, .bias = true}, .finish = finish_gpt_neox},
-    {.types = "bert",
-     USUAL_NAMES,
-     .positions = "max_position_embeddings",
-     .tied = true,
-     .fixed = {BERT_LIKE},
+    {.types = "bert", USUAL_NAMES, .positions = "max_position_embeddings", .tied = true, .fixed = {BERT_LIKE},
      .finish = finish_bert},
-    {.types = "electra",
-     USUAL_NAMES,
-     .positions = "max_position_embeddings",
-     .tied = true,
-     .fixed = {BERT_LIKE},
+    {.types = "electra", USUAL_NAMES, .positions = "max_position_embeddings", .tied = true, .fixed = {BERT_LIKE},
      .finish = finish_electra},
-    {.types = "t5",
-     .hidden = "d_model",
-     .layers = "num_layers",
-     .heads = "num_heads",
-     .ffn = "d_ff",
-     .tied = true,
-     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_RELATIVE, .causal = true},
-     .finish = finish_t5},
-    {.types = "mamba|falcon_mamba",
-     .hidden = "hidden_size|d_model",
-     .layers = "num_hidden_layers|n_layer",
-     .ffn = "intermediate_size",
-     .ffn_is_optional = true,
-     .tied = true,
-     .fixed = {MAMBA_LIKE},
+    {.types = "t5", NAMES("d_model", "num_layers", "num_heads", "d_ff"), .tied = true,
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_RELATIVE, .causal = true}, .finish = finish_t5},
+    {.types = "mamba|falcon_mamba", .hidden = "hidden_size|d_model", .layers = "num_hidden_layers|n_layer",
+     .ffn = "intermediate_size", .ffn_is_optional = true, .tied = true, .fixed = {MAMBA_LIKE},
      .finish = finish_mamba},
     {.types = "jamba", NEEDS_GROUPS, .fixed = {.gated_mlp = true, MAMBA_LIKE}, .finish = finish_jamba},
-    {.types = "whisper",
-     .hidden = "d_model",
-     .layers = "encoder_layers",
-     .heads = "encoder_attention_heads",
-     .ffn = "encoder_ffn_dim",
-     .tied = true,
-     .fixed = {BERT_LIKE, .causal = true},
-     .finish = finish_whisper},
+    {.types = "whisper", NAMES("d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim"),
+     .tied = true, .fixed = {BERT_LIKE, .causal = true}, .finish = finish_whisper},
     {.types = "vit", USUAL_NAMES, .fixed = {BERT_LIKE}, .finish = finish_vit},
-    {.types = "deepseek_v2|deepseek_v3|kimi_k2|deepseek_v32|glm4_moe_lite|glm_moe_dsa|mistral4",
-     USUAL_NAMES,
-     .fixed = {LLAMA_LIKE},
-     .finish = finish_deepseek},
+    {.types = "deepseek_v2|deepseek_v3|kimi_k2|deepseek_v32|glm4_moe_lite|glm_moe_dsa|mistral4", USUAL_NAMES,
+     .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
     {.types = "deepseek", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek_moe},
     {.types = "dots1", GROUPED_NAMES, .fixed = {LLAMA_LIKE, .qk_norm = true}, .finish = finish_dots1},
     {.types = "bailing_moe|bailing_moe_v2", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_bailing},
-    {.types = "opt",
-     .hidden = "hidden_size",
-     .layers = "num_hidden_layers",
-     .heads = "num_attention_heads",
-     .ffn = "ffn_dim",
-     .positions = "max_position_embeddings",
-     .tied = true,
-     .fixed = {.norm = TSIM_NORM_LAYERNORM,
-               .position = TSIM_POSITION_LEARNED,
-               .activation = TSIM_ACTIVATION_RELU,
-               .causal = true},
+    {.types = "opt", NAMES("hidden_size", "num_hidden_layers", "num_attention_heads", "ffn_dim"),
+     .positions = "max_position_embeddings", .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .activation = TSIM_ACTIVATION_RELU,
+      .causal = true},
      .finish = finish_opt},
     {.types = "bloom",
-     .hidden = "hidden_size|n_embed",
-     .layers = "n_layer|num_hidden_layers",
-     .heads = "n_head|num_attention_heads",
-     .ffn = "n_inner",
-     .ffn_is_optional = true,
-     .tied = true,
+     NAMES("hidden_size|n_embed", "n_layer|num_hidden_layers", "n_head|num_attention_heads", "n_inner"),
+     .ffn_is_optional = true, .tied = true,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ALIBI, .causal = true, .bias = true},
      .finish = finish_bloom},
     {.types = "falcon|RefinedWebModel",
-     .hidden = "hidden_size",
-     .layers = "num_hidden_layers|n_layer",
-     .heads = "num_attention_heads|n_head",
-     .ffn = "ffn_hidden_size",
-     .ffn_is_optional = true,
-     .tied = true,
-     .fixed = {NEOX_LIKE},
-     .finish = finish_falcon},
-    {.types = "mpt",
-     .hidden = "d_model",
-     .layers = "n_layers",
-     .heads = "n_heads",
-     .ffn = "ffn_hidden_size",
-     .ffn_is_optional = true,
-     .tied = true,
-     .fixed = {.position = TSIM_POSITION_ALIBI, .causal = true},
-     .finish = finish_mpt},
-#define LIKE_BERT                                                                                                      \
-    USUAL_NAMES, .positions = "max_position_embeddings", .tied = true, .finish = finish_bert, .fixed = {BERT_LIKE}
+     NAMES("hidden_size", "num_hidden_layers|n_layer", "num_attention_heads|n_head", "ffn_hidden_size"),
+     .ffn_is_optional = true, .tied = true, .fixed = {NEOX_LIKE}, .finish = finish_falcon},
+    {.types = "mpt", NAMES("d_model", "n_layers", "n_heads", "ffn_hidden_size"), .ffn_is_optional = true,
+     .tied = true, .fixed = {.position = TSIM_POSITION_ALIBI, .causal = true}, .finish = finish_mpt},
     {.types = "roberta|xlm-roberta|camembert", LIKE_BERT},
-    {.types = "distilbert",
-     .hidden = "dim",
-     .layers = "n_layers",
-     .heads = "n_heads",
-     .ffn = "hidden_dim",
-     .positions = "max_position_embeddings",
-     .tied = true,
-     .fixed = {BERT_LIKE},
-     .finish = finish_distilbert},
-    {.types = "gpt_bigcode",
-     .hidden = "n_embd",
-     .layers = "n_layer",
-     .heads = "n_head",
-     .ffn = "n_inner",
-     .positions = "n_positions",
-     .ffn_is_optional = true,
-     .tied = true,
-     .fixed = {BERT_LIKE, .causal = true},
-     .finish = finish_gpt_bigcode},
-#define LIKE_GPTJ                                                                                                      \
-    .hidden = "n_embd", .layers = "n_layer", .heads = "n_head", .ffn = "n_inner", .ffn_is_optional = true,             \
-    .finish = finish_gptj, .fixed = {NEOX_LIKE, .parallel_block = true}
+    {.types = "distilbert", NAMES("dim", "n_layers", "n_heads", "hidden_dim"),
+     .positions = "max_position_embeddings", .tied = true, .fixed = {BERT_LIKE}, .finish = finish_distilbert},
+    {.types = "gpt_bigcode", NAMES("n_embd", "n_layer", "n_head", "n_inner"), .positions = "n_positions",
+     .ffn_is_optional = true, .tied = true, .fixed = {BERT_LIKE, .causal = true}, .finish = finish_gpt_bigcode},
     {.types = "gptj", LIKE_GPTJ},
     {.types = "codegen", LIKE_GPTJ},
-    {.types = "gpt_neo",
-     .hidden = "hidden_size",
-     .layers = "num_layers",
-     .heads = "num_heads",
-     .ffn = "intermediate_size",
-     .positions = "max_position_embeddings",
-     .ffn_is_optional = true,
-     .tied = true,
+    {.types = "gpt_neo", NAMES("hidden_size", "num_layers", "num_heads", "intermediate_size"),
+     .positions = "max_position_embeddings", .ffn_is_optional = true, .tied = true,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true},
      .finish = finish_gpt_neo},
     {.types = "olmo", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo},
     {.types = "glm", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}, .finish = finish_glm},
     {.types = "glm4|glm4v_text", NEEDS_GROUPS, .fixed = {LLAMA_LIKE, .post_norms = true}, .finish = finish_glm},
-    {.types = "chatglm",
-     .hidden = "hidden_size",
-     .layers = "num_layers",
-     .heads = "num_attention_heads",
-     .kv_heads = "multi_query_group_num",
-     .ffn = "ffn_hidden_size",
-     .vocab = "padded_vocab_size",
-     .fixed = {LLAMA_LIKE},
+    {.types = "chatglm", NAMES("hidden_size", "num_layers", "num_attention_heads", "ffn_hidden_size"),
+     .kv_heads = "multi_query_group_num", .vocab = "padded_vocab_size", .fixed = {LLAMA_LIKE},
      .finish = finish_chatglm},
     {.types = "baichuan", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_baichuan},
     {.types = "internlm", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_internlm},
     {.types = "internlm2|internlm3", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}, .finish = finish_internlm},
-    {.types = "stablelm|stablelm_epoch",
-     GROUPED_NAMES,
-     .fixed = {NEOX_LIKE, .gated_mlp = true},
+    {.types = "stablelm|stablelm_epoch", GROUPED_NAMES, .fixed = {NEOX_LIKE, .gated_mlp = true},
      .finish = finish_stablelm},
     {.types = "orion", GROUPED_NAMES, .fixed = {NEOX_LIKE, .gated_mlp = true}},
-    {.types = "nemotron",
-     NEEDS_GROUPS,
-     .fixed = {NEOX_LIKE, .activation = TSIM_ACTIVATION_RELU},
+    {.types = "nemotron", NEEDS_GROUPS, .fixed = {NEOX_LIKE, .activation = TSIM_ACTIVATION_RELU},
      .finish = finish_nemotron},
     {.types = "nemotron_h", NEEDS_GROUPS, .fixed = {MAMBA_LIKE}, .finish = finish_nemotron_h},
-    {.types = "cohere2",
-     NEEDS_GROUPS,
-     .tied = true,
-     .period = 4,
-     .fixed = {LLAMA_LIKE, .parallel_block = true},
+    {.types = "cohere2", NEEDS_GROUPS, .tied = true, .period = 4, .fixed = {LLAMA_LIKE, .parallel_block = true},
      .finish = finish_cohere},
-    {.types = "granitemoe|granitemoeshared",
-     GROUPED_NAMES,
-     .tied = true,
-     .fixed = {LLAMA_LIKE},
+    {.types = "granitemoe|granitemoeshared", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE},
      .finish = finish_granite_moe},
-    {.types = "dbrx",
-     .hidden = "d_model",
-     .layers = "n_layers",
-     .heads = "n_heads",
-     .ffn = "ffn_hidden_size",
-     .ffn_is_optional = true,
-     .fixed = {LLAMA_LIKE},
-     .finish = finish_dbrx},
+    {.types = "dbrx", NAMES("d_model", "n_layers", "n_heads", "ffn_hidden_size"), .ffn_is_optional = true,
+     .fixed = {LLAMA_LIKE}, .finish = finish_dbrx},
     {.types = "phimoe", NEEDS_GROUPS, .fixed = {NEOX_LIKE, .gated_mlp = true}, .finish = finish_phimoe},
     /* The text of models of text and images. */
-    {.types = "qwen3_vl_moe_text",
-     NEEDS_GROUPS,
-     .head_dim = 128,
-     .fixed = {LLAMA_LIKE, .qk_norm = true},
+    {.types = "qwen3_vl_moe_text", NEEDS_GROUPS, .head_dim = 128, .fixed = {LLAMA_LIKE, .qk_norm = true},
      .finish = finish_qwen3_moe},
-    {.types = "qwen3_5_text",
-     NEEDS_GROUPS,
-     .head_dim = 256,
-     .fixed = {LLAMA_LIKE, .qk_norm = true},
+    {.types = "qwen3_5_text", NEEDS_GROUPS, .head_dim = 256, .fixed = {LLAMA_LIKE, .qk_norm = true},
      .finish = finish_qwen3_5},
-    {.types = "qwen3_5_moe_text",
-     NEEDS_GROUPS,
-     .ffn_is_optional = true,
-     .head_dim = 256,
-     .fixed = {LLAMA_LIKE, .qk_norm = true},
-     .finish = finish_qwen3_5},
+    {.types = "qwen3_5_moe_text", NEEDS_GROUPS, .ffn_is_optional = true, .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true}, .finish = finish_qwen3_5},
     {.types = "exaone",
-     .hidden = "hidden_size",
-     .layers = "num_layers|num_hidden_layers",
-     .heads = "num_attention_heads",
-     .kv_heads = "num_key_value_heads",
-     .ffn = "intermediate_size",
-     .fixed = {LLAMA_LIKE}},
-    {.types = "exaone4", /* its norms stand behind the blocks, and as many */
-     NEEDS_GROUPS,
-     .period = 4,
-     .fixed = {LLAMA_LIKE, .qk_norm = true}},
-    {.types = "exaone_moe",
-     NEEDS_GROUPS,
-     .period = 4,
-     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     NAMES("hidden_size", "num_layers|num_hidden_layers", "num_attention_heads", "intermediate_size"),
+     .kv_heads = "num_key_value_heads", .fixed = {LLAMA_LIKE}},
+    /* EXAONE 4's norms stand behind the blocks, and as many. */
+    {.types = "exaone4", NEEDS_GROUPS, .period = 4, .fixed = {LLAMA_LIKE, .qk_norm = true}},
+    {.types = "exaone_moe", NEEDS_GROUPS, .period = 4, .fixed = {LLAMA_LIKE, .qk_norm = true},
      .finish = finish_exaone_moe},
-    {.types = "nanochat",
-     NEEDS_GROUPS,
-     .fixed =
-         {.norm = TSIM_NORM_PLAIN, .position = TSIM_POSITION_ROPE, .activation = TSIM_ACTIVATION_RELU, .causal = true},
+    {.types = "nanochat", NEEDS_GROUPS,
+     .fixed = {.norm = TSIM_NORM_PLAIN, .position = TSIM_POSITION_ROPE, .activation = TSIM_ACTIVATION_RELU,
+      .causal = true},
      .finish = finish_nanochat},
-    {.types = "jais2", GROUPED_NAMES, .fixed = {NEOX_LIKE, .activation = TSIM_ACTIVATION_RELU}, .finish = finish_jais2},
+    {.types = "jais2", GROUPED_NAMES, .fixed = {NEOX_LIKE, .activation = TSIM_ACTIVATION_RELU},
+     .finish = finish_jais2},
     {.types = "hunyuan_v1_dense|hunyuan_v1_moe", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_hunyuan},
     {.types = "ernie4_5", NEEDS_GROUPS, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_ernie},
-    {.types = "arcee",
-     .whole = "arcee", /* ArceeForCausalLM is LlamaForCausalLM with another feed-forward block */
-     GROUPED_NAMES,
-     .fixed = {.norm = TSIM_NORM_RMSNORM,
-               .position = TSIM_POSITION_ROPE,
-               .activation = TSIM_ACTIVATION_RELU,
-               .causal = true},
+    /* ArceeForCausalLM is LlamaForCausalLM with another feed-forward block. */
+    {.types = "arcee", .whole = "arcee", GROUPED_NAMES,
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_ROPE, .activation = TSIM_ACTIVATION_RELU,
+      .causal = true},
      .finish = finish_llama},
-    {.types = "apertus",
-     GROUPED_NAMES,
-     .fixed = {.norm = TSIM_NORM_RMSNORM,
-               .position = TSIM_POSITION_ROPE,
-               .activation = TSIM_ACTIVATION_RELU,
-               .causal = true,
-               .qk_norm = true},
+    {.types = "apertus", GROUPED_NAMES,
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_ROPE, .activation = TSIM_ACTIVATION_RELU,
+      .causal = true, .qk_norm = true},
      .finish = finish_apertus},
-    {.types = "granitemoehybrid", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_granite_hybrid},
+    {.types = "granitemoehybrid", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE},
+     .finish = finish_granite_hybrid},
     {.types = "bamba", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}, .finish = finish_bamba},
     {.types = "falcon_h1", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}, .finish = finish_falcon_h1},
-    {.types = "minimax|minimax_text_01|minimax_m1|MiniMaxText01|MiniMaxM1",
-     NEEDS_GROUPS,
-     .fixed = {LLAMA_LIKE},
+    {.types = "minimax|minimax_text_01|minimax_m1|MiniMaxText01|MiniMaxM1", NEEDS_GROUPS, .fixed = {LLAMA_LIKE},
      .finish = finish_minimax01},
-    {.types = "bailing_moe_linear|bailing_hybrid|bailing_moe_v2_5",
-     GROUPED_NAMES,
-     .fixed = {LLAMA_LIKE},
+    {.types = "bailing_moe_linear|bailing_hybrid|bailing_moe_v2_5", GROUPED_NAMES, .fixed = {LLAMA_LIKE},
      .finish = finish_bailing_linear},
-    {.types = "mamba2",
-     .hidden = "hidden_size",
-     .layers = "num_hidden_layers",
-     .ffn = "intermediate_size",
-     .ffn_is_optional = true,
-     .fixed = {MAMBA_LIKE},
-     .finish = finish_mamba2},
+    {.types = "mamba2", .hidden = "hidden_size", .layers = "num_hidden_layers", .ffn = "intermediate_size",
+     .ffn_is_optional = true, .fixed = {MAMBA_LIKE}, .finish = finish_mamba2},
     {.types = "lfm2|lfm2_moe",
-     .hidden = "hidden_size",
-     .layers = "num_hidden_layers",
-     .heads = "num_attention_heads",
-     .kv_heads = "num_key_value_heads",
-     .ffn = "intermediate_size|block_ff_dim",
-     .kv_required = true,
-     .tied = true,
-     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     NAMES("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size|block_ff_dim"),
+     .kv_heads = "num_key_value_heads", .kv_required = true, .tied = true, .fixed = {LLAMA_LIKE, .qk_norm = true},
      .finish = finish_lfm2},
     {.types = "kimi_linear", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_kimi_linear},
-    {.types = "afmoe",
-     NEEDS_GROUPS,
-     .head_dim = 128,
-     .fixed = {LLAMA_LIKE, .qk_norm = true, .output_gate = true, .post_norms = true},
-     .finish = finish_afmoe},
-    {.types = "modernbert|modernbert-decoder",
-     USUAL_NAMES,
-     .tied = true,
-     .fixed = {.gated_mlp = true, .position = TSIM_POSITION_ROPE},
-     .finish = finish_modernbert},
-    {.types = "esm",
-     USUAL_NAMES,
-     .tied = true,
-     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .bias = true},
-     .finish = finish_esm},
-#define LIKE_BART                                                                                                      \
-    .hidden = "d_model", .layers = "encoder_layers", .heads = "encoder_attention_heads", .ffn = "encoder_ffn_dim",     \
-    .tied = true, .finish = finish_bart
+    {.types = "afmoe", NEEDS_GROUPS, .head_dim = 128,
+     .fixed = {LLAMA_LIKE, .qk_norm = true, .output_gate = true, .post_norms = true}, .finish = finish_afmoe},
+    {.types = "modernbert|modernbert-decoder", USUAL_NAMES, .tied = true,
+     .fixed = {.gated_mlp = true, .position = TSIM_POSITION_ROPE}, .finish = finish_modernbert},
+    {.types = "esm", USUAL_NAMES, .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .bias = true}, .finish = finish_esm},
     {.types = "bart|mbart", LIKE_BART, .fixed = {BERT_LIKE, .causal = true}},
-    {.types = "m2m_100|pegasus",
-     LIKE_BART,
+    {.types = "m2m_100|pegasus", LIKE_BART,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_NONE, .causal = true, .bias = true}},
     {.types = "qwen", USUAL_NAMES, .fixed = {LLAMA_LIKE, .qkv_bias = true}, .finish = finish_qwen},
-    {.types = "mt5",
-     .hidden = "d_model",
-     .layers = "num_layers",
-     .heads = "num_heads",
-     .ffn = "d_ff",
+    {.types = "mt5", NAMES("d_model", "num_layers", "num_heads", "d_ff"),
      .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_RELATIVE, .causal = true, .gated_mlp = true},
      .finish = finish_t5},
 };
+/* clang-format on */
 const size_t TSIM_N_HF_FAMILIES = sizeof TSIM_HF_FAMILIES / sizeof TSIM_HF_FAMILIES[0];
