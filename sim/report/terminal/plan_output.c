@@ -446,17 +446,23 @@ static void print_gaps(struct tsim_arena *arena, const struct tsim_plan_output *
 /* Says what an interrupt left undone. */
 static void print_interrupt(struct tsim_arena *arena, const struct tsim_plan_result *result,
                             const struct tsim_style *style, FILE *out) {
-    char seen[96], all[96];
+    char seen[96], all[96], clusters[96];
     if (!result->is_interrupted)
         return;
+    const char *unlisted =
+        result->n_unlisted == 0
+            ? ""
+            : tsim_arena_printf(arena, ", and %s clusters have more, which were not counted",
+                                tsim_count_text((double)result->n_unlisted, clusters, sizeof clusters));
     double n_all = (double)(result->n_plans + result->n_unbounded), n_seen = n_all - (double)result->n_unseen;
     const char *what = result->n_unseen == 0 ? "all plans were decided on, and not all that is shown was run in full"
                        : result->n_best == 0 ? "no simulation had ended; more time finds plans"
                                              : "there may be better ones among the others";
     tsim_text_wrap(out, style, 0,
-                   tsim_arena_printf(arena, "interrupted: %s of %s plans (%.3g %%) were decided on; %s",
+                   tsim_arena_printf(arena, "interrupted: %s of %s plans (%.3g %%) were decided on%s; %s",
                                      tsim_count_text(n_seen, seen, sizeof seen),
-                                     tsim_count_text(n_all, all, sizeof all), 100 * n_seen / n_all, what));
+                                     tsim_count_text(n_all, all, sizeof all), n_all > 0 ? 100 * n_seen / n_all : 0,
+                                     unlisted, what));
 }
 
 static void print_counts(const struct tsim_plan_result *result, FILE *out) {
@@ -856,6 +862,7 @@ struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_pla
     if (result->is_interrupted) {
         tsim_json_bool(root, "interrupted", true);
         tsim_json_integer(root, "undecided", result->n_unseen);
+        tsim_json_integer(root, "clusters_not_counted", (int64_t)result->n_unlisted);
     }
     tsim_json_text(tsim_json_object(root, "simulator"), "version", TSIM_VERSION);
     return root;

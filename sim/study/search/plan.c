@@ -84,7 +84,8 @@ struct search {
     size_t n_items, capacity;
     size_t first_unbounded;
     int64_t n_total, n_unseen; /* plans that divide; those that an interrupt kept from being bounded */
-    bool heeds;                /* an interrupt ends simulations; else they have some time to end by themselves */
+    size_t n_unlisted; /* candidates whose plans, or their refinements, an interrupt kept even from being listed */
+    bool heeds;        /* an interrupt ends simulations; else they have some time to end by themselves */
     bool is_interrupted;
     atomic_llong ends_ms;      /* of that time, by a steady clock; 0: it has not begun */
     double began_s;            /* when this part of the search began, by a steady clock */
@@ -735,16 +736,6 @@ static void list_plans(struct search *search, size_t c) {
         list_plan(search, c, -1, at);
 }
 
-static int64_t count_listed(const struct tsim_plan_space *space) {
-    int64_t n = 0;
-    struct tsim_plan_choice choice;
-    for (size_t c = 0; c < space->n_candidates; c++)
-        for (int64_t at = space->candidates[c].first_position;
-             tsim_plan_coarse_from(&space->candidates[c], &at, &choice); at++)
-            n++;
-    return n;
-}
-
 /* Drops the plans whose bounds exclude them: often thirty-nine of forty. */
 static void keep_open(struct search *search) {
     size_t n = search->first_unbounded;
@@ -785,20 +776,24 @@ static void count_late(struct search *search) {
     }
 }
 
-/* Bounds some candidates at a time, so that what falls out takes no memory. */
+/* Bounds some candidates at a time, so that what falls out takes no memory. How many plans the others have is expected
+ * from these. */
 static void bound_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context) {
     size_t n_candidates = search->options->space->n_candidates;
-    search->n_total = search->n_unseen = count_listed(search->options->space);
     search->began_s = now_s();
     for (size_t c = 0; c < n_candidates && !search->is_interrupted;) {
         search->first_unbounded = search->n_items;
-        while (c < n_candidates && search->n_items - search->first_unbounded < MOST_LISTED)
+        while (c < n_candidates && search->n_items - search->first_unbounded < MOST_LISTED && !is_interrupted(search))
             list_plans(search, c++);
         size_t n = search->n_items - search->first_unbounded;
+        search->n_total += (int64_t)n;
+        search->n_unseen += (int64_t)n;
+        search->n_unlisted = n_candidates - c;
         team_run(team, search, bound_block, (n + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
         keep_open(search);
         search->is_interrupted = is_interrupted(search);
-        report_to(report, context, search, true, search->n_total - search->n_unseen, search->n_total);
+        double n_expected = c > 0 ? (double)search->n_total * (double)n_candidates / (double)c : 0;
+        report_to(report, context, search, true, search->n_total - search->n_unseen, llround(n_expected));
     }
 }
 
@@ -896,6 +891,12 @@ static int64_t list_families(struct search *search) {
         struct tsim_plan_choice choice;
         if (candidate->is_coarse)
             continue;
+        search->is_interrupted |= is_interrupted(search);
+        if (search->is_interrupted && c > 0) {
+            size_t n_left = search->options->space->n_candidates - c;
+            search->n_unlisted = search->n_unlisted > n_left ? search->n_unlisted : n_left;
+            break;
+        }
         for (int64_t at = first; tsim_plan_choice_from(candidate, &at, &choice);) {
             at -= (at - first) % stride;
             int64_t n = count_fine(candidate, at, stride);
@@ -1039,7 +1040,8 @@ static void count(struct search *search, struct tsim_plan_result *result) {
     }
     result->n_unbounded = search->n_unseen;
     result->n_unseen += search->n_unseen;
-    result->is_interrupted |= search->is_interrupted && result->n_unseen > 0;
+    result->n_unlisted = search->n_unlisted;
+    result->is_interrupted |= search->is_interrupted && result->n_unseen + (int64_t)result->n_unlisted > 0;
 }
 
 /* ---- candidates without a plan ---- */

@@ -115,11 +115,12 @@ struct tsim_plan_result {
      * all that is shown was run in full, and days and cost of such plans are not known. */
     bool is_interrupted;
     int64_t n_unseen, n_unbounded;
+    size_t n_unlisted;         /* and candidates not all of whose plans were even counted */
     double least_excess_bytes; /* memory that the smallest of n_too_large lacks; NAN: none is too large */
 };
 
 struct tsim_plan_progress {
-    int64_t n_plans, n_done; /* plans to bound; then plans that are left to simulate or prune */
+    int64_t n_plans, n_done; /* plans to bound, as far as is known; then plans that are left to simulate or prune */
     bool is_bounding, is_interrupted;
     double left_s; /* until this part ends, at the pace so far; NAN: not known */
 };
