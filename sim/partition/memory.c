@@ -110,9 +110,12 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
     return tsim_sum_of(&kept, "kept of a micro-batch by a chunk", "its layers, and the ends of the model", TSIM_BYTES);
 }
 
-/* Returns the bytes that a chunk's weight gradients wait for. The head's product waits, too: its input and the logits'
- * gradient. */
-static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+double tsim_chunk_activation_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    return chunk_activations(NULL, sc, stage, chunk).value;
+}
+
+/* The head's product waits, too: its input and the logits' gradient. */
+double tsim_chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     struct tsim_op_shape k = tsim_op_shape_last(sc);
     double bytes = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
     if (tsim_chunk_has_head(sc, stage, chunk))
@@ -146,7 +149,7 @@ static struct tsim_amount split_peak_activations(struct tsim_term_recorder *r, c
     for (int32_t c = 0; c < shape.chunks; c++) {
         chunks[c] = chunk_activations(r, sc, stage, c);
         whole[c] = chunks[c].value;
-        kept[c] = chunk_weight_gradient_bytes(sc, stage, c);
+        kept[c] = tsim_chunk_weight_gradient_bytes(sc, stage, c);
     }
     tsim_schedule_program_build(&shape, stage, &program);
     double peak_bytes = tsim_schedule_program_peak(&program, whole, kept, &n);

@@ -67,6 +67,10 @@ struct tsim_stage_terms {
     struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;
 };
 
+/* Returns the bytes that a chunk keeps of a micro-batch, wherever they are, and those among them, or beside them, that
+ * its weight gradients wait for. The head's logits are not among them: they are a buffer of one micro-batch at a time. */
+double tsim_chunk_activation_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+double tsim_chunk_weight_gradient_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* Returns the bytes that a micro-batch's pass through a chunk sends to the host and fetches again. */
 double tsim_chunk_offloaded_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 

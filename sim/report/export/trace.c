@@ -232,15 +232,9 @@ static void begin_row(struct tsim_trace *trace, int32_t i) {
 static void set_pass_bytes(const struct tsim_trace *trace, int32_t stage, int32_t chunk,
                            double changes[TSIM_N_PASS_KINDS]) {
     const struct tsim_scenario *sc = trace->scenario;
-    double all = tsim_chunk_sum(sc, stage, chunk, tsim_layer_activation_bytes), kept = 0;
-    const struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk),
-                            whole = tsim_kept_layers(sc, &parts, tsim_chunk_first_layer(sc, stage, chunk));
-    for (int part = 0; part < TSIM_N_PARTS; part++)
-        if (whole.times[part] > 0)
-            all += whole.times[part] * (tsim_layer_whole_activation_bytes(sc, (enum tsim_part)part) -
-                                        tsim_layer_activation_bytes(sc, (enum tsim_part)part));
+    double all = tsim_chunk_activation_bytes(sc, stage, chunk), kept = 0;
     if (tsim_schedule_splits_backward(trace->shape.schedule))
-        kept = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
+        kept = tsim_chunk_weight_gradient_bytes(sc, stage, chunk);
     const double CHANGES[TSIM_N_PASS_KINDS] = {all, -all, kept - all, -kept};
     memcpy(changes, CHANGES, sizeof CHANGES);
 }
