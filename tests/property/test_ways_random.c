@@ -49,14 +49,16 @@ static void count_sample(void *context, const struct tsim_step_links_sample *sam
     *(long *)context += sample->mean_frac > 0;
 }
 
-/* Returns the time of a step that is listened to, links and all, and adds the number of samples of links in use. */
+/* Returns the time of a step by operators that is listened to, links and all, and adds the number of samples of links in
+ * use. */
 static double heard_s(const char *text, long *n_samples) {
     const struct tsim_step_sink sink = {
         .begin = hear_begin, .take = hear_task, .take_links = count_sample, .context = n_samples};
     const struct tsim_run_options options = {.ignore_memory = true, .sink = &sink};
+    const struct tsim_override by_operators = {"simulation.detail", "operators"};
     struct run run;
     double time_s = 0;
-    if (run_start(&run, text, NULL, 0) &&
+    if (run_start(&run, text, &by_operators, 1) &&
         tsim_train_run(&run.arena, run.scenario, &options, &run.result, &run.diags) == TSIM_OK)
         time_s = run.result.step.terms.time_s;
     run_end(&run);
