@@ -1,4 +1,4 @@
-#include "study/judge/decision.h"
+#include "study/judge/deciding.h"
 
 #include "base/quantile.h"
 #include "base/stop.h"
@@ -9,7 +9,7 @@
 #include "run/run.h"
 #include "study/interrupt.h"
 #include "study/judge/forecast.h"
-#include "study/judge/uncertainty.h"
+#include "study/judge/offer_words.h"
 #include "study/search/buy_judgements.h"
 
 #include <math.h>
@@ -18,250 +18,15 @@
 enum {
     MOST_REFINED = 3,
     MOST_MACHINES = 4, /* that are shown beside the choice's */
-    MOST_SIZES = 64,
-    MOST_FLIPS = 8,
-    MOST_MISSES = 4,
-    SCAN_STEPS = 24,
-    HALVINGS = 12
+    MOST_SIZES = 64
 };
 
-#define LEAST_FLIP_FRAC 0.01 /* a break-even that moves by less has been found */
-#define MOST_TOKENS 1e17     /* the most that goal.tokens may be */
-
-static const double MOST_CHANCES[] = {[TSIM_GROUNDS_MEASURED] = TSIM_MOST_CHANCE_MEASURED,
-                                      [TSIM_GROUNDS_SIMILAR] = TSIM_MOST_CHANCE_SIMILAR,
-                                      [TSIM_GROUNDS_ESTIMATE] = TSIM_MOST_CHANCE_ESTIMATE};
-
-const char *const TSIM_PURCHASE_WORDS[TSIM_N_PURCHASES] = {"rent", "reserve", "buy"};
-const char *const TSIM_GROUNDS_WORDS[] = {"measured", "partial", "estimate"};
-const char *const TSIM_DECISION_OBJECTIVES[TSIM_N_DECISION_OBJECTIVES] = {"chance", "cost", "days", "energy"};
-const struct tsim_changes TSIM_NO_CHANGES = {1, 1, 1, 1, 1, NULL, 0};
-
-static const struct tsim_scenario *job_of(const struct tsim_offer *offer) {
-    return offer->plan->candidate->job;
-}
-
-static double figure(const struct tsim_offer *offer, enum tsim_outcome_figure which) {
-    return offer->plan->point.outcome.value[which];
-}
-
-static double or_nothing(double value) {
-    return isnan(value) ? 0 : value;
-}
-
-/* Returns the mean of the days; without failures, the days themselves. */
-static double mean_days(const struct tsim_offer *offer) {
-    double days = figure(offer, TSIM_OUTCOME_MEAN_DAYS);
-    return isnan(days) ? figure(offer, TSIM_OUTCOME_DAYS) : days;
-}
-
-const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer *offer) {
-    const struct tsim_cluster_spec *cluster = &job_of(offer)->cluster;
-    char count[96];
-    return tsim_arena_printf(arena, "%s x %s%s%s", tsim_count_text((double)cluster->nodes, count, sizeof count),
-                             cluster->node->name, cluster->nodes > 1 && cluster->fabric ? ", " : "",
-                             cluster->nodes > 1 && cluster->fabric ? cluster->fabric->name : "");
-}
-
-/* ---- one distribution ---- */
-
-static bool is_same_machine(const struct tsim_offer *a, const struct tsim_offer *b) {
-    return strcmp(job_of(a)->cluster.node->accelerator->name, job_of(b)->cluster.node->accelerator->name) == 0;
-}
-
-/* Returns the factor by which a run takes longer, of which failures cost the share `frac`, if they are `times` as
- * frequent: each costs the same time, and the longer run meets more of them. Infinite if nothing but failures is
- * left. */
-static double stretch(double frac, double times) {
-    return frac * times < 1 ? (1 - frac) / (1 - frac * times) : (double)INFINITY;
-}
-
-static double failing_frac_at(const struct tsim_offer *offer, int i) {
-    return offer->failing_frac_at ? offer->failing_frac_at->at[i] : offer->failing_frac;
-}
-
-static double days_under(const struct tsim_offer *offer, const struct tsim_changes *changes, int i) {
-    double slip = changes->slipping && is_same_machine(offer, changes->slipping) ? changes->slip : 1;
-    return slip * offer->plan->days_at.at[i] * stretch(failing_frac_at(offer, i), changes->failures);
-}
-
-static double cost_under(const struct tsim_offer *offer, const struct tsim_changes *changes, double days, double price,
-                         double electricity) {
-    /* The price of machines scales the part of a purchase that is machines. */
-    double bought = 1 + (changes->purchase - 1) * offer->machines_frac;
-    return price *
-               (bought * offer->asked_usd + changes->rent * offer->asked_usd_per_day * fmax(days, offer->least_days)) +
-           offer->usd +
-           days * (bought * offer->usd_per_day + electricity * changes->power_price * offer->power_usd_per_day);
-}
-
-double tsim_most_chance(enum tsim_grounds evidence) {
-    return MOST_CHANCES[evidence];
-}
-
-double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
-    return fmin(MOST_CHANCES[evidence], TSIM_CHANCE_STEP * floor(chance / TSIM_CHANCE_STEP + TSIM_ROUNDING_FRAC));
-}
-
-const char *tsim_chance_text(struct tsim_arena *arena, double chance) {
-    return chance < TSIM_CHANCE_STEP ? tsim_arena_printf(arena, "under %.0f %%", 100 * TSIM_CHANCE_STEP)
-                                     : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
-}
-
-void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes) {
-    const struct tsim_scenario *job = job_of(offer);
-    const struct tsim_goal_spec *goal = &job->goal;
-    const struct tsim_percentiles *of_run = &offer->plan->days;
-    double costs[TSIM_DISTRIBUTION_POINTS * TSIM_PRICE_POINTS], sum = 0;
-    double deadline_days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : (double)INFINITY;
-    double budget_usd = goal->budget_usd > 0 ? goal->budget_usd : (double)INFINITY;
-    double delay = offer->delivery_days + (offer->purchase == TSIM_PURCHASE_BUY ? changes->delay_days : 0);
-    struct tsim_price_cases prices;
-    int n_time = 0, n_budget = 0, n_both = 0;
-    size_t n = 0;
-    tsim_price_cases_of(job, &prices);
-    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++) {
-        double days = days_under(offer, changes, i);
-        bool is_reached = i + 0.5 < TSIM_DISTRIBUTION_POINTS * (1 - offer->plan->missed_frac);
-        for (int j = 0; j < TSIM_PRICE_POINTS; j++) {
-            double usd =
-                cost_under(offer, changes, days, prices.asked[j], prices.electricity[tsim_electricity_case(j, i)]);
-            bool in_time = is_reached && days + delay <= deadline_days, in_budget = is_reached && usd <= budget_usd;
-            costs[n++] = usd;
-            sum += usd;
-            n_time += in_time;
-            n_budget += in_budget;
-            n_both += in_time && in_budget;
-        }
-    }
-    offer->mean_usd = sum / (double)n;
-    offer->chance_of_both = tsim_chance_shown(n_both / (double)n, offer->evidence);
-    offer->chance_in_time = goal->deadline_s > 0 ? tsim_chance_shown(n_time / (double)n, offer->evidence) : (double)NAN;
-    offer->chance_in_budget =
-        goal->budget_usd > 0 ? tsim_chance_shown(n_budget / (double)n, offer->evidence) : (double)NAN;
-    if (changes != &TSIM_NO_CHANGES)
-        return;
-    tsim_sort_ascending(costs, n);
-    double each_kwh = figure(offer, TSIM_OUTCOME_ENERGY_KWH) / mean_days(offer);
-    offer->cost_usd = tsim_points_percentiles(costs, n);
-    offer->days = (struct tsim_percentiles){of_run->p10 + delay, of_run->p50 + delay, of_run->p90 + delay};
-    offer->energy_kwh =
-        (struct tsim_percentiles){of_run->p10 * each_kwh, of_run->p50 * each_kwh, of_run->p90 * each_kwh};
-}
-
-/* Returns the ratio of the middle case to the limit that it misses by most; 1 if it misses neither. */
-static double miss_ratio(const struct tsim_goal_spec *goal, const struct tsim_offer *offer) {
-    double late = goal->deadline_s > 0 ? offer->days.p50 * TSIM_DAY_S / goal->deadline_s : 1;
-    double dear = goal->budget_usd > 0 ? offer->cost_usd.p50 / goal->budget_usd : 1;
-    return fmax(1, fmax(late, dear));
-}
-
-bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
-                          const struct tsim_offer *a, const struct tsim_offer *b) {
-    bool a_makes_it = a->chance_of_both >= TSIM_CHANCE_LIKELY, b_makes_it = b->chance_of_both >= TSIM_CHANCE_LIKELY;
-    double x = a->mean_usd, y = b->mean_usd;
-    if (objective != TSIM_DECIDE_BY_CHANCE && a_makes_it != b_makes_it)
-        return a_makes_it;
-    if ((objective == TSIM_DECIDE_BY_CHANCE || !a_makes_it) && a->chance_of_both != b->chance_of_both)
-        return a->chance_of_both > b->chance_of_both;
-    if (!a_makes_it && !b_makes_it && miss_ratio(goal, a) != miss_ratio(goal, b))
-        return miss_ratio(goal, a) < miss_ratio(goal, b);
-    if (objective == TSIM_DECIDE_BY_DAYS)
-        x = a->days.p50, y = b->days.p50;
-    if (objective == TSIM_DECIDE_BY_ENERGY)
-        x = a->energy_kwh.p50, y = b->energy_kwh.p50;
-    if (x != y)
-        return x < y;
-    return a->mean_usd < b->mean_usd;
-}
-
-/* ---- offers of a plan ---- */
-
-static double nodes_with_spares(const struct tsim_offer *offer) {
-    return (double)job_of(offer)->cluster.nodes + or_nothing(figure(offer, TSIM_OUTCOME_SPARES));
-}
-
-static struct tsim_capital capital_of(const struct tsim_offer *offer) {
-    const struct tsim_scenario *job = job_of(offer);
-    const struct tsim_cost_spec *c = &job->cost;
-    const struct tsim_node *node = job->cluster.node;
-    double nodes = nodes_with_spares(offer);
-    double usd = nodes * (double)job->cluster.accelerators_per_node * c->purchase_usd;
-    double kw = (node->power_limit_w > 0 ? nodes * node->power_limit_w
-                                         : figure(offer, TSIM_OUTCOME_LOADED_POWER) / job->energy.pue) /
-                1e3;
-    struct tsim_capital capital = {.nodes_usd = usd * (1 + c->host_frac),
-                                   .network_usd = usd * c->network_frac,
-                                   .storage_usd = usd * c->storage_frac};
-    capital.facility_usd =
-        usd > 0 ? or_nothing(kw) * c->facility_usd_per_kw * fmin(1, c->lifetime_s / c->facility_lifetime_s) : 0;
-    capital.usd = capital.nodes_usd + capital.network_usd + capital.storage_usd + capital.facility_usd;
-    return capital;
-}
-
-static enum tsim_grounds evidence_of(const struct tsim_plan *plan) {
-    if (plan->n_own_runs >= TSIM_FEW_RUNS && plan->n_similar_runs > 0)
-        return TSIM_GROUNDS_MEASURED;
-    return plan->n_own_runs > 0 || plan->n_similar_runs > 0 ? TSIM_GROUNDS_SIMILAR : TSIM_GROUNDS_ESTIMATE;
-}
-
-static double failing_frac(const struct tsim_offer *offer) {
-    double goodput = figure(offer, TSIM_OUTCOME_GOODPUT);
-    return isnan(goodput) ? 0 : fmax(0, 1 - goodput);
-}
-
-static double reserved_usd_per_s(const struct tsim_scenario *job) {
-    return job->cost.reserved_usd_per_s > 0 ? job->cost.reserved_usd_per_s
-                                            : job->cluster.node->accelerator->reserved_usd_per_s;
-}
-
-/* Returns whether the network has a price of its own, and not a part of the machines'. */
-static bool has_priced_network(const struct tsim_scenario *job) {
-    return job->cluster.nodes > 1 && job->cluster.fabric && job->cluster.fabric->switch_usd > 0;
-}
-
-/* Fills in the offer's price; returns false if it has none. */
-static bool price(struct tsim_offer *offer) {
-    const struct tsim_scenario *job = job_of(offer);
-    const struct tsim_cost_spec *c = &job->cost;
-    double accelerators = nodes_with_spares(offer) * (double)job->cluster.accelerators_per_node;
-    switch (offer->purchase) {
-    case TSIM_PURCHASE_RENT:
-        offer->asked_usd_per_day = figure(offer, TSIM_OUTCOME_RENT) / mean_days(offer);
-        return offer->asked_usd_per_day > 0;
-    case TSIM_PURCHASE_RESERVE:
-        offer->asked_usd_per_day = accelerators * reserved_usd_per_s(job) * TSIM_DAY_S;
-        offer->least_days = c->commitment_s / TSIM_DAY_S;
-        return offer->asked_usd_per_day > 0;
-    case TSIM_PURCHASE_BUY:
-        offer->usd = offer->capital.facility_usd;
-        offer->asked_usd = offer->capital.usd - offer->usd;
-        offer->machines_frac = 1 - (has_priced_network(job) ? offer->capital.network_usd / offer->asked_usd : 0);
-        offer->usd_per_day = offer->asked_usd * c->maintenance_frac * TSIM_DAY_S / TSIM_YEAR_S;
-        offer->power_usd_per_day = figure(offer, TSIM_OUTCOME_ELECTRICITY) / mean_days(offer);
-        offer->delivery_days = c->delivery_s / TSIM_DAY_S;
-        return offer->asked_usd > 0;
-    case TSIM_N_PURCHASES:
-        break;
-    }
-    return false;
-}
-
-/* Makes an offer of a plan; returns false if the plan's days or its price are not known. */
-static bool make_offer(const struct tsim_plan *plan, enum tsim_purchase purchase, struct tsim_offer *offer) {
-    *offer = (struct tsim_offer){.plan = plan, .purchase = purchase};
-    offer->capital = capital_of(offer);
-    offer->failing_frac = failing_frac(offer);
-    offer->evidence = evidence_of(plan);
-    if (isnan(plan->days.p50) || !price(offer))
-        return false;
-    tsim_offer_evaluate(offer, &TSIM_NO_CHANGES);
-    return true;
-}
+#define MOST_TOKENS 1e17 /* the most that goal.tokens may be */
 
 static void add_offers(struct tsim_decision *decision, const struct tsim_plan *plan) {
     for (int purchase = 0; purchase < TSIM_N_PURCHASES; purchase++)
-        decision->n_offers += make_offer(plan, (enum tsim_purchase)purchase, &decision->offers[decision->n_offers]);
+        decision->n_offers +=
+            tsim_offer_make(plan, (enum tsim_purchase)purchase, &decision->offers[decision->n_offers]);
 }
 
 static void rank(struct tsim_decision *decision, enum tsim_decision_objective objective) {
@@ -276,25 +41,6 @@ static void rank(struct tsim_decision *decision, enum tsim_decision_objective ob
 
 /* ---- the search ---- */
 
-struct deciding {
-    struct tsim_arena *arena;
-    const struct tsim_decision_search *search;
-    struct tsim_override *overrides; /* with the goal's length */
-    size_t n_overrides;
-    bool is_screened;                    /* the search plays passes, for which nobody has asked */
-    bool heeds;                          /* an interrupt ends what completes the decision */
-    const struct tsim_plan_space *space; /* that is being searched */
-    tsim_plan_report_fn report;
-    void *context;
-    struct tsim_decision *decision;
-    struct tsim_evidence evidence; /* once the search is over */
-    struct tsim_diags *diags;
-};
-
-static bool is_same_node(const struct tsim_offer *a, const struct tsim_offer *b) {
-    return strcmp(job_of(a)->cluster.node->name, job_of(b)->cluster.node->name) == 0;
-}
-
 /* The offers that were shown, best first, and what they were shown for. */
 struct showing {
     const struct tsim_offer *machines[MOST_MACHINES + 1]; /* the first of each; the best offer's is one of them */
@@ -303,12 +49,13 @@ struct showing {
 };
 
 static bool is_another_size(const struct showing *s, const struct tsim_offer *offer) {
-    return s->n_machines > 0 && is_same_node(offer, s->machines[0]) && offer->purchase == s->machines[0]->purchase;
+    return s->n_machines > 0 && tsim_offers_share_node(offer, s->machines[0]) &&
+           offer->purchase == s->machines[0]->purchase;
 }
 
 static bool has_machine(const struct showing *s, const struct tsim_offer *offer) {
     for (size_t i = 0; i < s->n_machines; i++)
-        if (is_same_node(s->machines[i], offer))
+        if (tsim_offers_share_node(s->machines[i], offer))
             return true;
     return false;
 }
@@ -332,10 +79,6 @@ static bool show(struct showing *s, const struct tsim_offer *offer) {
     return is_shown;
 }
 
-static bool is_bound(const struct tsim_offer *offer) {
-    return offer->plan->knowledge != TSIM_PLAN_SIMULATED;
-}
-
 /* A look at offers, best first, for those of which only a bound is known and which have to be known better: they would
  * be shown, or are of one of the best machines, whose predictions say how many of them to try. */
 struct looking {
@@ -346,7 +89,7 @@ struct looking {
 
 static bool is_of_best_machines(struct looking *l, const struct tsim_offer *offer) {
     for (size_t i = 0; i < l->n_machines; i++)
-        if (is_same_node(l->machines[i], offer))
+        if (tsim_offers_share_node(l->machines[i], offer))
             return true;
     if (l->n_machines == MOST_REFINED)
         return false;
@@ -359,7 +102,7 @@ static const struct tsim_offer *next_needed(struct looking *l, const struct tsim
     while (l->at < decision->n_offers) {
         const struct tsim_offer *offer = &decision->offers[l->at++];
         bool is_best = is_of_best_machines(l, offer), is_shown = show(&l->shown, offer);
-        if ((is_best || is_shown) && is_bound(offer))
+        if ((is_best || is_shown) && tsim_offer_is_bound(offer))
             return offer;
     }
     return NULL;
@@ -367,7 +110,7 @@ static const struct tsim_offer *next_needed(struct looking *l, const struct tsim
 
 /* Chooses the candidates of a search that have to be known better, given the offers so far. */
 static bool choose(void *context, const struct tsim_plan *own, bool *is_chosen) {
-    struct deciding *d = context;
+    struct tsim_deciding *d = context;
     const struct tsim_plan_candidate *candidates = d->space->candidates;
     struct tsim_decision all = *d->decision;
     struct tsim_arena scratch;
@@ -398,7 +141,7 @@ static bool has_bounds(const struct tsim_scenario *job) {
 }
 
 /* Takes what a search found among the offers, without bounds if it was interrupted. */
-static enum tsim_status take_offers(struct deciding *d, const struct tsim_plan_space *space,
+static enum tsim_status take_offers(struct tsim_deciding *d, const struct tsim_plan_space *space,
                                     const struct tsim_plan_result *result) {
     struct tsim_decision *decision = d->decision;
     size_t n = decision->n_offers + result->n_own * TSIM_N_PURCHASES;
@@ -418,66 +161,23 @@ static enum tsim_status take_offers(struct deciding *d, const struct tsim_plan_s
     return TSIM_OK;
 }
 
-static bool is_asked_to_end(void *context) {
-    (void)context;
-    return tsim_is_interrupted();
-}
-
-/* Replaces a bound in all its offers, in their places, by the best plan of its candidate. Offers of a candidate that
- * has none never end. */
-static enum tsim_status know(struct deciding *d, const struct tsim_plan *bound) {
-    struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
-    struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
-    struct tsim_plan_candidate *candidate = TSIM_NEW(d->arena, struct tsim_plan_candidate);
-    struct tsim_plan *never = TSIM_NEW(d->arena, struct tsim_plan);
-    struct tsim_plan_search search = {.space = space,
-                                      .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
-                                      .n_threads = d->search->n_threads,
-                                      .is_for_candidates = true,
-                                      .heeds_interrupt = d->search->heeds_interrupt};
-    *candidate = *bound->candidate;
-    candidate->first_position = 0;
-    *space = (struct tsim_plan_space){candidate, 1, candidate->n_points, TSIM_PLAN_COARSE};
-    *never = *bound;
-    never->knowledge = TSIM_PLAN_SIMULATED;
-    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
-        never->days_at.at[i] = (double)INFINITY;
-    never->days = tsim_points_percentiles(never->days_at.at, TSIM_DISTRIBUTION_POINTS);
-    enum tsim_status status = tsim_plan_run(d->arena, &search, NULL, NULL, result, d->diags);
-    if (d->heeds)
-        tsim_stop_set(is_asked_to_end, NULL); /* the search had its own */
-    TSIM_TRY(status);
-    d->decision->n_simulated += result->n_evaluated;
-    d->decision->is_interrupted |= result->is_interrupted;
-    const struct tsim_plan *plan = result->n_own > 0 && !result->own[0].is_left_out ? &result->own[0] : never;
-    for (size_t i = 0; i < d->decision->n_offers; i++) {
-        struct tsim_offer *offer = &d->decision->offers[i];
-        if (offer->plan != bound)
-            continue;
-        if (!make_offer(plan, offer->purchase, offer))
-            make_offer(never, offer->purchase, offer);
-        offer->is_screened = d->is_screened;
-    }
-    return TSIM_OK;
-}
-
 /* Drops the offers of which only a bound is known (if `all_bounds`), and those that never end. */
 static void drop_offers(struct tsim_arena *arena, struct tsim_decision *decision, bool all_bounds) {
     struct tsim_offer *offers = TSIM_NEW_ARRAY(arena, decision->n_offers, struct tsim_offer);
     size_t n = 0;
     for (size_t i = 0; i < decision->n_offers; i++)
-        if (isfinite(decision->offers[i].days.p50) && !(all_bounds && is_bound(&decision->offers[i])))
+        if (isfinite(decision->offers[i].days.p50) && !(all_bounds && tsim_offer_is_bound(&decision->offers[i])))
             offers[n++] = decision->offers[i];
     decision->offers = offers; /* others point to the offers as they were */
     decision->n_offers = n;
 }
 
 /* Sees to it that all offers that have to be known are known. An interrupt leaves those that are. */
-static enum tsim_status know_needed(struct deciding *d) {
+static enum tsim_status know_needed(struct tsim_deciding *d) {
     struct looking looking = {.at = 0};
     const struct tsim_offer *offer;
     while (!d->decision->is_interrupted && (offer = next_needed(&looking, d->decision))) {
-        TSIM_TRY(know(d, offer->plan));
+        TSIM_TRY(tsim_deciding_know(d, offer->plan));
         drop_offers(d->arena, d->decision, false);
         rank(d->decision, d->search->objective);
         looking = (struct looking){.at = 0};
@@ -487,7 +187,7 @@ static enum tsim_status know_needed(struct deciding *d) {
     return TSIM_OK;
 }
 
-static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes) {
+static enum tsim_status search_space(struct tsim_deciding *d, const struct tsim_space *axes) {
     struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
     struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
     struct tsim_plan_search search = {.space = space,
@@ -532,7 +232,7 @@ static void add_size(struct tsim_cluster_size *sizes, size_t *n, const struct ts
 static const struct tsim_catalogue_machine *machine_of(const struct tsim_decision *decision,
                                                        const struct tsim_offer *offer) {
     for (size_t i = 0; i < decision->n_machines; i++)
-        if (strcmp(decision->machines[i].node, job_of(offer)->cluster.node->name) == 0)
+        if (strcmp(decision->machines[i].node, tsim_offer_job(offer)->cluster.node->name) == 0)
             return &decision->machines[i];
     return NULL;
 }
@@ -551,7 +251,7 @@ static bool best_imaginable(struct tsim_arena *arena, const struct tsim_scenario
     double days = tsim_least_accelerator_s(job) / TSIM_DAY_S / most_accelerators,
            paid_frac = job->reliability.preemption_per_s > 0 ? 1 - job->reliability.discount_frac : 1,
            each_usd_per_s = purchase == TSIM_PURCHASE_RENT      ? c->rent_usd_per_s * paid_frac
-                            : purchase == TSIM_PURCHASE_RESERVE ? reserved_usd_per_s(job)
+                            : purchase == TSIM_PURCHASE_RESERVE ? tsim_reserved_usd_per_s(job)
                                                                 : 0;
     candidate->job = job;
     plan->candidate = candidate;
@@ -599,7 +299,7 @@ static double days_to_fill(const struct tsim_decision *decision) {
 }
 
 /* Adds the machine in the size that was asked for, or that a first guess gives. */
-static void add_first(struct deciding *d, struct sizes *sizes, const struct tsim_catalogue_machine *machine) {
+static void add_first(struct tsim_deciding *d, struct sizes *sizes, const struct tsim_catalogue_machine *machine) {
     if (!tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes"))
         add_size(sizes->list, &sizes->n, machine,
                  tsim_nodes_for(machine, TSIM_FIRST_DATE_FRAC * days_to_fill(d->decision)));
@@ -608,7 +308,7 @@ static void add_first(struct deciding *d, struct sizes *sizes, const struct tsim
 }
 
 /* Searches the sizes that have been added since. */
-static enum tsim_status search_sizes(struct deciding *d, struct sizes *sizes) {
+static enum tsim_status search_sizes(struct tsim_deciding *d, struct sizes *sizes) {
     const struct tsim_cluster_size *list = sizes->list + sizes->n_tried;
     size_t n = sizes->n - sizes->n_tried;
     struct tsim_space space;
@@ -620,7 +320,7 @@ static enum tsim_status search_sizes(struct deciding *d, struct sizes *sizes) {
 }
 
 /* Tries half of each cluster over which the batch does not divide, and which has no plan, until one has. */
-static enum tsim_status search_halves(struct deciding *d, struct sizes *sizes) {
+static enum tsim_status search_halves(struct tsim_deciding *d, struct sizes *sizes) {
     struct tsim_decision *decision = d->decision;
     struct tsim_space space;
     bool is_free = !tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes");
@@ -639,7 +339,7 @@ static enum tsim_status search_halves(struct deciding *d, struct sizes *sizes) {
 
 /* Adds the best machines, MOST_REFINED at most, in the sizes that their predictions ask for, and in the next larger one;
  * if a date is set, also in the next smaller one, which may still keep it. */
-static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, size_t most_machines) {
+static enum tsim_status refine_sizes(struct tsim_deciding *d, struct sizes *sizes, size_t most_machines) {
     struct tsim_decision *decision = d->decision;
     const struct tsim_catalogue_machine *seen[MOST_REFINED];
     size_t n_seen = 0;
@@ -655,13 +355,14 @@ static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, si
         double left_days = days_to_fill(decision) - offer->delivery_days;
         if (at == most_machines || !(left_days > 0))
             continue;
-        double least = (double)job_of(offer)->cluster.nodes * (offer->days.p90 - offer->delivery_days) / left_days;
+        double least =
+            (double)tsim_offer_job(offer)->cluster.nodes * (offer->days.p90 - offer->delivery_days) / left_days;
         double nodes = (double)tsim_round_nodes(machine->job, fmin(least, TSIM_MOST_BOUGHT_ACCELERATORS));
         add_size(sizes->list, &sizes->n, machine, nodes);
         add_size(sizes->list, &sizes->n, machine, nodes + 1);
         if (is_first &&
             d->search->objective == TSIM_DECIDE_BY_DAYS) { /* more nodes finish sooner, as far as the money goes */
-            double own_nodes = (double)job_of(offer)->cluster.nodes;
+            double own_nodes = (double)tsim_offer_job(offer)->cluster.nodes;
             add_size(sizes->list, &sizes->n, machine, own_nodes + 1);
             add_size(sizes->list, &sizes->n, machine, 2 * own_nodes);
         }
@@ -674,7 +375,7 @@ static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, si
 
 /* Refines the sizes, first of several machines, then of the best one as long as that finds a better size. For the
  * fewest days several are tried with more and more nodes, until none is better for it. */
-static enum tsim_status refine(struct deciding *d, struct sizes *sizes) {
+static enum tsim_status refine(struct tsim_deciding *d, struct sizes *sizes) {
     enum { MOST_ROUNDS = 4, MOST_ROUNDS_BY_DAYS = 16 };
     struct tsim_decision *decision = d->decision;
     bool is_fastest = d->search->objective == TSIM_DECIDE_BY_DAYS;
@@ -692,7 +393,7 @@ static enum tsim_status refine(struct deciding *d, struct sizes *sizes) {
 
 /* Searches machines that were put off for their price and could still be better than the best, until there is none; all
  * of them, if there is no best. */
-static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
+static enum tsim_status search_dear(struct tsim_deciding *d, struct sizes *sizes) {
     struct tsim_decision *decision = d->decision;
     for (bool is_more = true; is_more && !decision->is_interrupted;) {
         bool takes_all = d->search->is_exhaustive || decision->n_offers == 0;
@@ -713,7 +414,7 @@ static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
 }
 
 /* Tells why the machine that was asked for, or the first, cannot be tried. */
-static enum tsim_status no_machine(struct deciding *d) {
+static enum tsim_status no_machine(struct tsim_deciding *d) {
     const struct tsim_decision *decision = d->decision;
     const char *node = tsim_override_of(d->overrides, d->n_overrides, "cluster.node");
     struct tsim_diag *diag = tsim_diags_error(d->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "cluster.node",
@@ -731,7 +432,7 @@ static enum tsim_status no_machine(struct deciding *d) {
 
 /* Searches each machine in the size of a first guess, then the best machines in the sizes that their predictions ask
  * for, and then those that were left out for their price, if that does not prove that they lose. */
-static enum tsim_status search_catalogue(struct deciding *d) {
+static enum tsim_status search_catalogue(struct tsim_deciding *d) {
     struct tsim_decision *decision = d->decision;
     struct sizes *sizes = TSIM_NEW(d->arena, struct sizes);
     TSIM_TRY(tsim_machines_list(d->arena, d->search->source, d->overrides, d->n_overrides, &decision->machines,
@@ -750,127 +451,6 @@ static enum tsim_status search_catalogue(struct deciding *d) {
 
 /* ---- why not ---- */
 
-/* Rounds a sum to two digits, which is the most that is known, because prices spread. */
-static double two_digits(double value) {
-    double unit = value > 0 ? pow(10, floor(log10(value)) - 1) : 1;
-    return unit * floor(value / unit + 0.5);
-}
-
-static const char *usd_text(struct tsim_arena *arena, double usd) {
-    char text[64];
-    const struct tsim_percentiles range = {0.9 * usd, usd, 1.1 * usd}; /* supports two digits */
-    return tsim_arena_strdup(arena, tsim_supported_text(&range, usd, "USD", text, sizeof text));
-}
-
-enum limited { LIMITED_DAYS, LIMITED_USD };
-
-static const struct tsim_percentiles *range_of(const struct tsim_offer *offer, enum limited which) {
-    return which == LIMITED_DAYS ? &offer->days : &offer->cost_usd;
-}
-
-/* Returns the goal's limit; INFINITY if it has none. */
-static double limit_of(const struct tsim_goal_spec *goal, enum limited which) {
-    double limit = which == LIMITED_DAYS ? goal->deadline_s / TSIM_DAY_S : goal->budget_usd;
-    return limit > 0 ? limit : (double)INFINITY;
-}
-
-/* Returns "12 %" or "0.4 %". */
-static const char *percent_above(struct tsim_arena *arena, double ratio) {
-    return tsim_arena_printf(arena, ratio < 1.01 ? "%.1f %%" : "%.0f %%", 100 * (ratio - 1));
-}
-
-/* Returns "12 % more" or "3.4 times as much". */
-static const char *ratio_text(struct tsim_arena *arena, double ratio, const char *more, const char *much) {
-    if (ratio < 2)
-        return tsim_arena_printf(arena, "%s %s", percent_above(arena, ratio), more);
-    char times[96];
-    return ratio < 100 ? tsim_arena_printf(arena, "%.2g times as %s", ratio, much)
-                       : tsim_arena_printf(arena, "%s times as %s",
-                                           tsim_count_text(two_digits(ratio), times, sizeof times), much);
-}
-
-static const char *over_text(struct tsim_arena *arena, double ratio, enum limited which) {
-    return which == LIMITED_DAYS ? ratio_text(arena, ratio, "later", "late") : ratio_text(arena, ratio, "more", "much");
-}
-
-/* Returns a value of an offer's days or cost with as many digits as its range supports, as the table of offers has
- * it. */
-static const char *amount_text(struct tsim_arena *arena, const struct tsim_offer *offer, double amount,
-                               enum limited which) {
-    char text[64];
-    const struct tsim_percentiles *range = range_of(offer, which);
-    return tsim_arena_strdup(arena, which == LIMITED_DAYS
-                                        ? tsim_supported_days_text(range, amount, " days", text, sizeof text)
-                                        : tsim_supported_text(range, amount, "USD", text, sizeof text));
-}
-
-/* Returns what speaks for an offer all the same, if that is a tenth or more: "; it takes 33 % less time". */
-static const char *gains_text(struct tsim_arena *arena, const struct tsim_offer *best, const struct tsim_offer *other) {
-    const char *sooner = "", *cheaper = "";
-    if (other->days.p50 < 0.9 * best->days.p50)
-        sooner = tsim_arena_printf(arena, "takes %.0f %% less time", 100 * (1 - other->days.p50 / best->days.p50));
-    if (other->mean_usd < 0.9 * best->mean_usd)
-        cheaper =
-            tsim_arena_printf(arena, "is expected to cost %.0f %% less", 100 * (1 - other->mean_usd / best->mean_usd));
-    return *sooner || *cheaper
-               ? tsim_arena_printf(arena, "; it %s%s%s", sooner, *sooner && *cheaper ? " and " : "", cheaper)
-               : "";
-}
-
-#define LITTLE_MORE 1.1
-
-static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *best, const struct tsim_offer *other,
-                           enum tsim_decision_objective objective) {
-    const struct tsim_goal_spec *goal = &job_of(best)->goal;
-    if (other->chance_of_both < best->chance_of_both) {
-        double most = MOST_CHANCES[other->evidence];
-        if (most < MOST_CHANCES[best->evidence] && !(other->chance_in_time < most) && !(other->chance_in_budget < most))
-            return tsim_arena_printf(
-                arena, "no chance above %s is claimed for it, because too few runs like it were measured%s",
-                tsim_chance_text(arena, most), gains_text(arena, best, other));
-        bool is_late = goal->deadline_s > 0 && !(other->chance_in_time > other->chance_in_budget);
-        enum limited which = is_late ? LIMITED_DAYS : LIMITED_USD;
-        const struct tsim_percentiles *range = range_of(other, which);
-        bool is_rare = range->p50 <= limit_of(goal, which); /* the middle case keeps it */
-        const char *what = tsim_arena_printf(arena, "in %s it %s %s%s", is_rare ? "one case of ten" : "the middle case",
-                                             is_late ? "takes" : "costs",
-                                             amount_text(arena, other, is_rare ? range->p90 : range->p50, which),
-                                             is_late && other->delivery_days > 0 ? ", delivery included" : "");
-        const char *gains = other->chance_of_both >= TSIM_CHANCE_LIKELY ? gains_text(arena, best, other) : "";
-        return tsim_arena_printf(arena, "its chance of the goal is %s, against %s: %s%s",
-                                 tsim_chance_text(arena, other->chance_of_both),
-                                 tsim_chance_text(arena, best->chance_of_both), what, gains);
-    }
-    if (best->chance_of_both < TSIM_CHANCE_LIKELY && miss_ratio(goal, other) > miss_ratio(goal, best)) {
-        double late = other->days.p50 / limit_of(goal, LIMITED_DAYS);
-        enum limited which = late >= other->cost_usd.p50 / limit_of(goal, LIMITED_USD) ? LIMITED_DAYS : LIMITED_USD;
-        double amount = range_of(other, which)->p50, bests = range_of(best, which)->p50;
-        const char *its = amount_text(arena, other, amount, which);
-        return amount < LITTLE_MORE * bests /* the digits that ranges support may not tell one from the other */
-                   ? tsim_arena_printf(arena, "it misses by a little more: in the middle case %s", its)
-                   : tsim_arena_printf(arena, "it misses by more: in the middle case %s, against %s", its,
-                                       amount_text(arena, best, bests, which));
-    }
-    if (objective == TSIM_DECIDE_BY_ENERGY)
-        return tsim_arena_printf(arena, "it needs %.0f %% more energy",
-                                 100 * (other->energy_kwh.p50 / best->energy_kwh.p50 - 1));
-    if (objective == TSIM_DECIDE_BY_DAYS)
-        return tsim_arena_printf(arena, "it ends %s", over_text(arena, other->days.p50 / best->days.p50, LIMITED_DAYS));
-    return tsim_arena_printf(arena, "it is as likely to meet the goal and is expected to cost %s%s",
-                             over_text(arena, other->mean_usd / best->mean_usd, LIMITED_USD),
-                             gains_text(arena, best, other));
-}
-
-/* Returns "; the contract is paid for 1 y": a contract that outlasts the run costs more than the run needs. */
-static const char *contract_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
-    double least_s = job_of(offer)->cost.commitment_s;
-    char text[48];
-    return offer->purchase == TSIM_PURCHASE_RESERVE && least_s > offer->days.p90 * TSIM_DAY_S
-               ? tsim_arena_printf(arena, "; the contract is paid for %s, however short the run is",
-                                   tsim_quantity_human(least_s, TSIM_TIME_S, text, sizeof text))
-               : "";
-}
-
 /* Finds the best offer of each other way to get a cluster, of the same machine in another number, and of the next
  * machines. */
 static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *decision,
@@ -884,47 +464,23 @@ static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *de
         if (!show(&s, offer) || (decision->is_met && offer == best))
             continue;
         decision->alternatives[decision->n_alternatives++] = (struct tsim_alternative){
-            offer,
-            decision->is_met || offer != best
-                ? tsim_arena_printf(arena, "%s%s", why_not(arena, best, offer, objective), contract_text(arena, offer))
-                : "it comes nearest to the goal, but is more likely to miss it than to meet it"};
+            offer, decision->is_met || offer != best
+                       ? tsim_arena_printf(arena, "%s%s", tsim_offer_why_not(arena, best, offer, objective),
+                                           tsim_offer_contract_text(arena, offer))
+                       : "it comes nearest to the goal, but is more likely to miss it than to meet it"};
     }
 }
 
 /* ---- as `tsim run` plays it ---- */
 
-/* Returns the plan played with some detail, and with failures so many times as frequent; NULL if it cannot be. */
-static const struct tsim_plan *played(struct deciding *d, const struct tsim_plan *screened, enum tsim_detail detail,
-                                      double failures) {
-    struct tsim_plan *plan = TSIM_NEW(d->arena, struct tsim_plan);
-    const struct tsim_scenario *scenario;
-    struct tsim_arena scratch;
-    struct tsim_diags diags; /* the search has played it, if only by its passes */
-    tsim_arena_init(&scratch);
-    tsim_diags_init(&diags);
-    *plan = *screened;
-    bool is_good = tsim_scenario_replan(&scratch, plan->candidate->job, &plan->choice, &scenario);
-    if (is_good) {
-        struct tsim_scenario whole = *scenario;
-        whole.simulation.detail = detail;
-        whole.reliability.node_mtbf_s /= failures;
-        for (int c = 0; c < TSIM_N_COMPONENTS; c++)
-            whole.reliability.component_mtbf_s[c] /= failures;
-        is_good = tsim_plan_play(d->arena, &d->evidence, &whole, plan, &diags) == TSIM_OK;
-    }
-    tsim_diags_release(&diags);
-    tsim_arena_release(&scratch);
-    return is_good ? plan : NULL;
-}
-
 /* Plays a plan, which replaces the screened one in all its offers. */
-static void play_offers(struct deciding *d, const struct tsim_plan *screened) {
-    const struct tsim_plan *plan = played(d, screened, TSIM_DETAIL_OPERATORS, 1);
+static void play_offers(struct tsim_deciding *d, const struct tsim_plan *screened) {
+    const struct tsim_plan *plan = tsim_deciding_play(d, screened, TSIM_DETAIL_OPERATORS, 1);
     for (size_t i = 0; i < d->decision->n_offers; i++) {
         struct tsim_offer *offer = &d->decision->offers[i], anew;
         if (offer->plan != screened)
             continue;
-        if (plan && make_offer(plan, offer->purchase, &anew))
+        if (plan && tsim_offer_make(plan, offer->purchase, &anew))
             *offer = anew;
         offer->is_screened = false;
     }
@@ -941,7 +497,7 @@ static const struct tsim_plan *shown_unplayed(const struct tsim_decision *decisi
 }
 
 /* Finds the alternatives: it plays what is shown and ranks the offers anew, until all that is shown has been played. */
-static enum tsim_status show_played(struct deciding *d) {
+static enum tsim_status show_played(struct tsim_deciding *d) {
     struct tsim_decision *decision = d->decision;
     const struct tsim_plan *screened;
     TSIM_TRY(tsim_evidence_read(d->arena, &d->evidence, d->diags));
@@ -973,11 +529,11 @@ static bool is_rival(const struct tsim_fabric *own, const struct tsim_fabric *ot
 }
 
 /* Returns the step of the choice's plan on a fabric, operator by operator; NAN if it is not simulated. */
-static double step_on(struct deciding *d, const struct tsim_offer *choice, const struct tsim_fabric *fabric) {
+static double step_on(struct tsim_deciding *d, const struct tsim_offer *choice, const struct tsim_fabric *fabric) {
     const struct tsim_scenario *scenario;
     struct tsim_result *result = TSIM_NEW(d->arena, struct tsim_result);
     struct tsim_diags diags; /* the NAN reports what cannot be played */
-    if (!tsim_scenario_replan(d->arena, job_of(choice), &choice->plan->choice, &scenario) ||
+    if (!tsim_scenario_replan(d->arena, tsim_offer_job(choice), &choice->plan->choice, &scenario) ||
         (fabric->routing == TSIM_ROUTING_ECMP && fabric->topology == TSIM_TOPOLOGY_FAT_TREE &&
          scenario->n_accelerators > MOST_HASHED))
         return (double)NAN;
@@ -1003,10 +559,10 @@ static struct tsim_catalogue_entry entry_of(const struct tsim_catalogue_entry *e
     return entry;
 }
 
-static struct tsim_priced_network network_of(struct deciding *d, const struct tsim_offer *offer,
+static struct tsim_priced_network network_of(struct tsim_deciding *d, const struct tsim_offer *offer,
                                              const struct tsim_fabric *fabric) {
     struct tsim_priced_network network = {
-        .bill = tsim_network_bill(fabric, nodes_with_spares(offer) * (double)job_of(offer)->cluster.node->nics)};
+        .bill = tsim_network_bill(fabric, tsim_offer_nodes(offer) * (double)tsim_offer_job(offer)->cluster.node->nics)};
     const struct tsim_catalogue_entry *entries = NULL;
     size_t n = 0;
     struct tsim_diags diags; /* a fabric of the user's own has no entries */
@@ -1023,10 +579,10 @@ static struct tsim_priced_network network_of(struct deciding *d, const struct ts
     return network;
 }
 
-static enum tsim_status find_rivals(struct deciding *d) {
+static enum tsim_status find_rivals(struct tsim_deciding *d) {
     struct tsim_decision *decision = d->decision;
     const struct tsim_offer *choice = &decision->offers[0];
-    const struct tsim_cluster_spec *cluster = &job_of(choice)->cluster;
+    const struct tsim_cluster_spec *cluster = &tsim_offer_job(choice)->cluster;
     const char *const *ids;
     size_t n_ids;
     if (!cluster->fabric || cluster->nodes == 1 || decision->is_interrupted)
@@ -1048,316 +604,13 @@ static enum tsim_status find_rivals(struct deciding *d) {
     return TSIM_OK;
 }
 
-/* ---- what would change the decision ---- */
-
-static void apply(struct tsim_decision *decision, const struct tsim_changes *changes) {
-    for (size_t i = 0; i < decision->n_offers; i++)
-        tsim_offer_evaluate(&decision->offers[i], changes);
-}
-
-/* Returns the best offer under changes; NULL stands for none that makes the goal. As long as the choice itself makes
- * it, more or fewer of its node, acquired in the same way, count as the choice. */
-static const struct tsim_offer *best_under(struct tsim_decision *decision, enum tsim_decision_objective objective,
-                                           const struct tsim_changes *changes) {
-    const struct tsim_offer *choice = &decision->offers[0], *best = choice;
-    apply(decision, changes);
-    for (size_t i = 1; i < decision->n_offers; i++)
-        if (tsim_offer_is_better(&decision->job->goal, objective, &decision->offers[i], best))
-            best = &decision->offers[i];
-    if (best->chance_of_both < TSIM_CHANCE_LIKELY)
-        return NULL;
-    bool is_same_kind = is_same_node(best, choice) && best->purchase == choice->purchase;
-    return is_same_kind && choice->chance_of_both >= TSIM_CHANCE_LIKELY ? choice : best;
-}
-
-enum change { CHANGE_RENT, CHANGE_PURCHASE, CHANGE_POWER, CHANGE_FAILURES, CHANGE_SLIP, CHANGE_DELAY };
-
-static struct tsim_changes changed(const struct tsim_decision *decision, enum change which, double amount) {
-    struct tsim_changes c = TSIM_NO_CHANGES;
-    c.rent = which == CHANGE_RENT ? amount : 1;
-    c.purchase = which == CHANGE_PURCHASE ? amount : 1;
-    c.power_price = which == CHANGE_POWER ? amount : 1;
-    c.failures = which == CHANGE_FAILURES ? amount : 1;
-    c.slip = which == CHANGE_SLIP ? amount : 1;
-    c.slipping = which == CHANGE_SLIP ? &decision->offers[0] : NULL;
-    c.delay_days = which == CHANGE_DELAY ? amount : 0;
-    return c;
-}
-
-/* Returns the nearest amount, from `from` towards `to`, with which another offer is the best; NAN if there is none. */
-static double flip_at(struct tsim_decision *decision, enum tsim_decision_objective objective, enum change which,
-                      double from, double to, const struct tsim_offer **other) {
-    const struct tsim_offer *choice = &decision->offers[0];
-    bool is_delay = which == CHANGE_DELAY;
-    double same = from, at = (double)NAN;
-    for (int i = 1; i <= SCAN_STEPS && isnan(at); i++) {
-        double amount = is_delay ? from + (to - from) * i / SCAN_STEPS : from * pow(to / from, (double)i / SCAN_STEPS);
-        struct tsim_changes changes = changed(decision, which, amount);
-        if (best_under(decision, objective, &changes) != choice)
-            at = amount;
-        else
-            same = amount;
-    }
-    for (int i = 0; i < HALVINGS && !isnan(at); i++) {
-        double middle = (same + at) / 2;
-        struct tsim_changes changes = changed(decision, which, middle);
-        if (best_under(decision, objective, &changes) != choice)
-            at = middle;
-        else
-            same = middle;
-    }
-    if (!isnan(at)) {
-        struct tsim_changes changes = changed(decision, which, at);
-        *other = best_under(decision, objective, &changes);
-    }
-    return at;
-}
-
-/* Does the same, and knows what takes the choice's place by more than a bound. */
-static enum tsim_status find_flip(struct deciding *d, enum change which, double from, double to, double *at,
-                                  const struct tsim_offer **other) {
-    for (;;) {
-        *other = NULL;
-        *at = flip_at(d->decision, d->search->objective, which, from, to, other);
-        if (!*other || !is_bound(*other) || d->decision->is_interrupted)
-            return TSIM_OK;
-        apply(d->decision, &TSIM_NO_CHANGES);
-        TSIM_TRY(know(d, (*other)->plan));
-    }
-}
-
-/* Learns from a plan that is played with failures so many times as frequent what they cost of each case of its days:
- * checkpoints come closer, and failures may come before the ones before are mended. */
-static void learn_failures(struct deciding *d, const struct tsim_offer *offer, double times) {
-    const struct tsim_plan *plan = offer->plan, *failing;
-    struct tsim_distribution *frac = TSIM_NEW(d->arena, struct tsim_distribution);
-    enum tsim_detail detail =
-        d->is_screened && !offer->is_screened ? TSIM_DETAIL_OPERATORS : job_of(offer)->simulation.detail;
-    failing = played(d, plan, detail, times);
-    if (!failing)
-        return;
-    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++) { /* `stretch` the other way round */
-        double longer = failing->days_at.at[i] / plan->days_at.at[i];
-        frac->at[i] = longer > 1 ? (longer - 1) / (longer * times - 1) : 0;
-    }
-    for (size_t i = 0; i < d->decision->n_offers; i++)
-        if (d->decision->offers[i].plan == plan)
-            d->decision->offers[i].failing_frac_at = frac;
-}
-
-/* Finds how frequent failures must be to change the choice, by playing the choice, and what takes its place, at such
- * rates. */
-static enum tsim_status find_failures_flip(struct deciding *d, double to, double *at, const struct tsim_offer **other) {
-    enum { MOST_PLAYED = 4 };
-    struct tsim_decision *decision = d->decision;
-    double before = (double)NAN;
-    for (int i = 0; i <= MOST_PLAYED; i++, before = *at) {
-        TSIM_TRY(find_flip(d, CHANGE_FAILURES, 1, to, at, other));
-        if (isnan(*at) || decision->is_interrupted || fabs(*at / before - 1) < LEAST_FLIP_FRAC ||
-            !job_of(&decision->offers[0])->reliability.has)
-            break;
-        learn_failures(d, &decision->offers[0], *at);
-        if (*other)
-            learn_failures(d, *other, *at);
-    }
-    return TSIM_OK;
-}
-
-static const char *then_text(struct tsim_arena *arena, const struct tsim_offer *other) {
-    return other ? tsim_arena_printf(arena, "%s %s", TSIM_PURCHASE_WORDS[other->purchase],
-                                     tsim_offer_cluster(arena, other))
-                 : "no candidate meets the goal any more";
-}
-
-static enum tsim_status say_flip(struct deciding *d, enum change which, double to) {
-    struct tsim_arena *arena = d->arena;
-    struct tsim_decision *decision = d->decision;
-    const struct tsim_offer *choice = &decision->offers[0], *other = NULL;
-    const struct tsim_scenario *job = job_of(choice);
-    double from = which == CHANGE_DELAY ? 0 : 1, at = (double)NAN;
-    TSIM_TRY(which == CHANGE_FAILURES ? find_failures_flip(d, to, &at, &other)
-                                      : find_flip(d, which, from, to, &at, &other));
-    const char *then = then_text(arena, other), *sentence = NULL;
-    char now[48], value[48];
-    bool has = !isnan(at);
-    switch (which) {
-    case CHANGE_RENT: {
-        double rent = job->cost.rent_usd_per_s;
-        bool is_reserved = choice->purchase == TSIM_PURCHASE_RESERVE;
-        if (is_reserved)
-            rent = choice->asked_usd_per_day / TSIM_DAY_S /
-                   (nodes_with_spares(choice) * (double)job->cluster.accelerators_per_node);
-        if (choice->purchase == TSIM_PURCHASE_BUY)
-            sentence = has ? tsim_arena_printf(arena, "if all rents were %.0f %% lower: %s", 100 * (1 - at), then)
-                           : "no fall of rents down to a tenth changes it";
-        else
-            sentence = has ? tsim_arena_printf(arena, "if all rents were %s (%s in place of %s): %s",
-                                               ratio_text(arena, at, "higher", "high"),
-                                               tsim_quantity_human(at * rent, TSIM_USD_PER_S, value, sizeof value),
-                                               tsim_quantity_human(rent, TSIM_USD_PER_S, now, sizeof now), then)
-                           : "no rise of rents up to ten times as high changes it";
-        break;
-    }
-    case CHANGE_PURCHASE:
-        if (!has)
-            sentence = "purchase prices from a tenth to ten times as high change nothing";
-        else if (at < 1)
-            sentence = tsim_arena_printf(arena, "if machines were %.0f %% cheaper to buy: %s", 100 * (1 - at), then);
-        else
-            sentence = tsim_arena_printf(arena, "if machines to buy were %s: %s",
-                                         ratio_text(arena, at, "more expensive", "expensive"), then);
-        break;
-    case CHANGE_POWER:
-        sentence = has ? tsim_arena_printf(
-                             arena, "if electricity cost more than %s (%s now): %s",
-                             tsim_quantity_human(at * job->energy.price_usd_per_j, TSIM_USD_PER_J, value, sizeof value),
-                             tsim_quantity_human(job->energy.price_usd_per_j, TSIM_USD_PER_J, now, sizeof now), then)
-                   : choice->power_usd_per_day > 0 ? "no price of electricity up to ten times as high changes it"
-                                                   : "the price of electricity changes nothing: the rent includes it";
-        break;
-    case CHANGE_FAILURES:
-        sentence = has ? tsim_arena_printf(arena, "if failures were %s: %s",
-                                           ratio_text(arena, at, "more frequent", "frequent"), then)
-                       : "failures up to ten times as frequent change nothing";
-        break;
-    case CHANGE_SLIP:
-        sentence = has ? tsim_arena_printf(arena, "if %s were %s slower than predicted: %s",
-                                           job->cluster.node->accelerator->name, percent_above(arena, at), then)
-                       : tsim_arena_printf(arena, "%s may be up to twice as slow as predicted",
-                                           job->cluster.node->accelerator->name);
-        break;
-    case CHANGE_DELAY:
-        if (choice->purchase == TSIM_PURCHASE_BUY)
-            sentence = has ? tsim_arena_printf(arena, "if delivery took %.0f days longer than %.0f: %s", at,
-                                               choice->delivery_days, then)
-                           : "no delay of delivery up to a year changes it";
-        else
-            sentence = has ? tsim_arena_printf(arena, "if bought machines came %.0f days earlier than after %.0f: %s",
-                                               -at, job->cost.delivery_s / TSIM_DAY_S, then)
-                           : "bought machines would change nothing even if they came at once";
-        break;
-    }
-    decision->flips[decision->n_flips++] = sentence;
-    return TSIM_OK;
-}
-
-/* Says from which utilization on a machine that serves several runs pays. */
-static void say_utilization(struct tsim_arena *arena, struct tsim_decision *decision) {
-    const struct tsim_offer *choice = &decision->offers[0];
-    double utilization = figure(choice, TSIM_OUTCOME_OWNED_UTILIZATION);
-    char life[48];
-    if (isnan(utilization))
-        return;
-    snprintf(life, sizeof life, "%.2g years", job_of(choice)->cost.lifetime_s / TSIM_YEAR_S);
-    decision->flips[decision->n_flips++] =
-        utilization <= 1
-            ? tsim_arena_printf(arena,
-                                "over %s such a cluster is cheaper to own than to rent if it is in use more "
-                                "than %.0f %% of the time (without its facility)",
-                                life, 100 * utilization)
-            : tsim_arena_printf(
-                  arena, "over %s such a cluster is cheaper to rent than to own however much it is in use", life);
-}
-
-static enum tsim_status find_flips(struct deciding *d) {
-    struct tsim_arena *arena = d->arena;
-    struct tsim_decision *decision = d->decision;
-    const struct tsim_offer *choice = &decision->offers[0];
-    bool is_bought = choice->purchase == TSIM_PURCHASE_BUY;
-    decision->flips = TSIM_NEW_ARRAY(arena, MOST_FLIPS, const char *);
-    TSIM_TRY(say_flip(d, CHANGE_RENT, is_bought ? 0.1 : 10));
-    TSIM_TRY(say_flip(d, CHANGE_PURCHASE, is_bought ? 10 : 0.1));
-    say_utilization(arena, decision);
-    TSIM_TRY(say_flip(d, CHANGE_POWER, 10));
-    TSIM_TRY(say_flip(d, CHANGE_FAILURES, 10));
-    TSIM_TRY(say_flip(d, CHANGE_DELAY,
-                      is_bought ? TSIM_YEAR_S / TSIM_DAY_S : -job_of(choice)->cost.delivery_s / TSIM_DAY_S));
-    TSIM_TRY(say_flip(d, CHANGE_SLIP, 2));
-    apply(decision, &TSIM_NO_CHANGES);
-    return TSIM_OK;
-}
-
-/* ---- no goal met ---- */
-
-/* Returns the offer with the least in nine cases of ten that keeps the other limit in the middle case, or whatever it
- * does with that one. */
-static const struct tsim_offer *least_known(const struct tsim_decision *decision, enum limited which,
-                                            bool keeps_other) {
-    enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
-    double other_limit = limit_of(&decision->job->goal, other);
-    const struct tsim_offer *least = NULL;
-    for (size_t i = 0; i < decision->n_offers; i++) {
-        const struct tsim_offer *offer = &decision->offers[i];
-        bool is_kept = !keeps_other || range_of(offer, other)->p50 <= other_limit;
-        if (is_kept && (!least || range_of(offer, which)->p90 < range_of(least, which)->p90))
-            least = offer;
-    }
-    return least;
-}
-
-/* Finds that offer and knows it by more than a bound; *least is NULL if there is none. */
-static enum tsim_status find_least(struct deciding *d, enum limited which, bool keeps_other,
-                                   const struct tsim_offer **least) {
-    while ((*least = least_known(d->decision, which, keeps_other)) && is_bound(*least) && !d->decision->is_interrupted)
-        TSIM_TRY(know(d, (*least)->plan));
-    return TSIM_OK;
-}
-
-/* Says how far one limit would have to move while the other one stays; if that is not enough, how far this one has to
- * move if the other is given up. */
-static enum tsim_status say_miss(struct deciding *d, enum limited which) {
-    static const char *const WHAT[] = {"date that can be kept", "budget that suffices"},
-                             *const KEEPS[] = {"within the budget ", "by that date "},
-                             *const GIVES_UP[] = {"without a budget ", "without a date "},
-                             *const FAILS[] = {"nothing keeps the budget", "nothing keeps the date"};
-    struct tsim_arena *arena = d->arena;
-    struct tsim_decision *decision = d->decision;
-    const struct tsim_goal_spec *goal = &decision->job->goal;
-    enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
-    bool has_other = isfinite(limit_of(goal, other));
-    const struct tsim_offer *offer, *least;
-    TSIM_TRY(find_least(d, which, true, &offer));
-    const char *before = has_other ? KEEPS[which] : "";
-    bool fails = !offer;
-    if (fails) {
-        TSIM_TRY(find_least(d, which, false, &offer));
-        before = tsim_arena_printf(arena, "%s; %s", FAILS[which], GIVES_UP[which]);
-    }
-    double amount = range_of(offer, which)->p90, ratio = amount / limit_of(goal, which);
-    if (fails && ratio <= 1) { /* the other limit fails, whatever this one is */
-        TSIM_TRY(find_least(d, other, false, &least));
-        double middle = range_of(least, other)->p50;
-        decision->misses[decision->n_misses++] =
-            tsim_arena_printf(arena, "%s: the least is %s in the middle case (%s %s)", FAILS[which],
-                              amount_text(arena, least, middle, other), TSIM_PURCHASE_WORDS[least->purchase],
-                              tsim_offer_cluster(arena, least));
-        return TSIM_OK;
-    }
-    if (ratio <= 1) /* another reason keeps its chance low */
-        return TSIM_OK;
-    decision->misses[decision->n_misses++] =
-        tsim_arena_printf(arena, "%sthe %s is %s, %s (in nine cases of ten; %s %s)", before, WHAT[which],
-                          amount_text(arena, offer, amount, which), over_text(arena, ratio, which),
-                          TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer));
-    return TSIM_OK;
-}
-
-static enum tsim_status find_misses(struct deciding *d) {
-    struct tsim_decision *decision = d->decision;
-    decision->misses = TSIM_NEW_ARRAY(d->arena, MOST_MISSES, const char *);
-    for (int which = LIMITED_DAYS; which <= LIMITED_USD; which++)
-        if (isfinite(limit_of(&decision->job->goal, (enum limited)which)))
-            TSIM_TRY(say_miss(d, (enum limited)which));
-    return TSIM_OK;
-}
-
 /* ---- what is left out ---- */
 
 /* Returns the least that the products of a run cost at the machine's peak; INFINITY if they would end after the
  * date. */
 static double least_usd(const struct tsim_scenario *job) {
     const struct tsim_cost_spec *c = &job->cost;
-    double accelerator_s = tsim_least_accelerator_s(job), reserved = reserved_usd_per_s(job),
+    double accelerator_s = tsim_least_accelerator_s(job), reserved = tsim_reserved_usd_per_s(job),
            left_s = job->goal.deadline_s > 0 ? job->goal.deadline_s - c->delivery_s : (double)INFINITY;
     double usd = (double)INFINITY;
     if (c->rent_usd_per_s > 0)
@@ -1381,10 +634,10 @@ static void say_dear(struct tsim_arena *arena, struct tsim_decision *decision) {
             machine->left_out = "it would come after the date";
         else
             machine->left_out = tsim_arena_printf(
-                arena, "its products alone, at its peak all the time, cost %s%s", usd_text(arena, usd),
+                arena, "its products alone, at its peak all the time, cost %s%s", tsim_offer_usd_text(arena, usd),
                 usd < best->mean_usd ? "; it cannot be likelier to meet the goal than the choice"
                                      : tsim_arena_printf(arena, "; the choice is expected to cost %s in all",
-                                                         usd_text(arena, best->mean_usd)));
+                                                         tsim_offer_usd_text(arena, best->mean_usd)));
     }
 }
 
@@ -1392,7 +645,7 @@ static void say_dear(struct tsim_arena *arena, struct tsim_decision *decision) {
 
 /* Returns the tokens of the goal, or those to its loss. 0: it has neither. NAN, with an error: the loss is likelier
  * never reached. */
-static double length_of(struct deciding *d, const struct tsim_scenario *job) {
+static double length_of(struct tsim_deciding *d, const struct tsim_scenario *job) {
     struct tsim_tokens_needed needed;
     if (!(job->goal.loss_nats > 0))
         return job->goal.tokens;
@@ -1431,7 +684,7 @@ static void check_goal(const struct tsim_scenario *job, struct tsim_diags *diags
                        "--deadline '90 days' --budget '20 M USD', or one of them");
 }
 
-static enum tsim_status read_goal(struct deciding *d) {
+static enum tsim_status read_goal(struct tsim_deciding *d) {
     char tokens[48];
     const struct tsim_scenario *job;
     const struct tsim_decision_search *search = d->search;
@@ -1464,13 +717,13 @@ static enum tsim_status read_goal(struct deciding *d) {
 }
 
 /* Completes the decision, once offers are found. An interrupt ends what is under way, and what was found is shown. */
-static enum tsim_status complete(struct deciding *d) {
+static enum tsim_status complete(struct tsim_deciding *d) {
     struct tsim_decision *decision = d->decision;
     TSIM_TRY(show_played(d));
     if (!decision->is_interrupted)
         say_dear(d->arena, decision);
     TSIM_TRY(find_rivals(d));
-    TSIM_TRY(decision->is_met ? find_flips(d) : find_misses(d));
+    TSIM_TRY(decision->is_met ? tsim_find_flips(d) : tsim_find_misses(d));
     drop_offers(d->arena, decision, true);
     return TSIM_OK;
 }
@@ -1478,7 +731,7 @@ static enum tsim_status complete(struct deciding *d) {
 enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decision_search *search,
                              tsim_plan_report_fn report, void *context, struct tsim_decision *decision,
                              struct tsim_diags *diags) {
-    struct deciding d = {
+    struct tsim_deciding d = {
         .arena = arena, .search = search, .report = report, .context = context, .decision = decision, .diags = diags};
     *decision = (struct tsim_decision){.n_offers = 0};
     TSIM_TRY(read_goal(&d));
@@ -1491,7 +744,7 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
     d.heeds = search->heeds_interrupt && !decision->is_interrupted; /* else they are blocked already */
     if (d.heeds) {
         tsim_interrupts_block(&before);
-        tsim_stop_set(is_asked_to_end, NULL);
+        tsim_deciding_heed();
     }
     enum tsim_status status = complete(&d);
     tsim_stop_set(NULL, NULL);
