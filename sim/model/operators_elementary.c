@@ -182,9 +182,12 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
                              const struct tsim_op_linear *linear) {
     const struct tsim_overlap *overlap = &z->scenario->parallelism.overlap;
     double e = z->element_bytes, le = z->linear_bytes, n = linear->n, k = linear->k;
+    /* torch.compile fuses a scatter with one product before it, not with a sum of several (micro_pipeline_tp.py,
+     * _find_producer_matmul), and leaves it behind the weights' gradients. */
+    bool scatters_later = z->software->sequence_copies && z->sequence_parallel;
     bool parallel = z->tp > 1 && !linear->shares_collectives,
-         asynchronous = overlap->tensor_backward || overlap->tensor, pipelined = pipelines_gathers(z),
-         beside = overlap->tensor_backward || pipelined;
+         asynchronous = overlap->tensor_backward || (overlap->tensor && !scatters_later),
+         pipelined = pipelines_gathers(z), beside = overlap->tensor_backward || pipelined;
     bool is_frozen = tsim_is_frozen(z->scenario), needs_input = !is_frozen || linear->has_adapters;
     if (parallel && z->sequence_parallel && (needs_input || !linear->is_column_parallel)) {
         /* In a column-parallel product x was kept as shards and is gathered again for dW; in a row-parallel one dy
@@ -209,14 +212,11 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     input->is_gradient = true;
     grouped(input, z);
     if (parallel && linear->is_column_parallel) {
-        sequence_copy(list, z, z->t * k * e, overlap->tensor);
+        sequence_copy(list, z, z->t * k * e, false);
         sum_partial(list, z, linear->reduce, z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
     }
-    if (is_frozen) {
-        if (parallel && linear->is_column_parallel)
-            sum_pieces(list, z, z->t * k * e);
+    if (is_frozen)
         return;
-    }
     if (scales_rows(z))
         cast_columns(list, z, "cast, columns", z->groups * z->t * (n + k))->is_weight_gradient = true;
     bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && !tsim_reduces_each_microbatch(z->scenario);
@@ -225,8 +225,6 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     weight->is_gradient = weight->is_weight_gradient = true;
     weight->sum_bytes = adds ? 2 * z->gradient_bytes * n * k : 0;
     grouped(weight, z);
-    if (parallel && linear->is_column_parallel) /* reduced beside the weight's product */
-        sum_pieces(list, z, z->t * k * e);
     accumulate(list, z, n * k);
     if (z->model->bias && !cast_sums_bias(z))
         elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;
