@@ -56,6 +56,18 @@ TSIM_TEST(arguments_as_they_are_printed) {
     ck_assert_uint_eq(diags.n_items, 0); /* no warning of what is a default */
 }
 
+/* Primus' names in the list say which program printed it. */
+TSIM_TEST(a_list_that_primus_prints) {
+    const char *formats[] = {"primus", "megatron"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct tsim_scenario *sc =
+            imported(formats[i], "on 2 nodes of MI355X\n" LIST("  auto_continue_train ............. False\n"
+                                                               "  use_turbo_attention ............. True\n"));
+        ck_assert_str_eq(sc->software->name, "primus-2025");
+        ck_assert_str_eq(sc->cluster.node->accelerator->name, "mi355x");
+    }
+}
+
 /* A switch that is on is told; a name of next year is a warning, for the list has the defaults of all. */
 TSIM_TEST(what_a_list_tells) {
     struct tsim_import_result result = {0};

@@ -546,6 +546,20 @@ TSIM_TEST(schedules_of_batches) {
     }
 }
 
+/* DeepSpeed's file says how the states are divided, also one that the script writes. */
+TSIM_TEST(a_file_of_deepspeed_that_a_script_writes) {
+    struct tsim_import_result result = {NULL, NULL};
+    const char *script = tsim_arena_printf(
+        &arena,
+        "STAGE=2\ncat <<EOT > ds.json\n{\"zero_optimization\": {\"stage\": $STAGE, \"offload_optimizer\": {\"device\": "
+        "\"cpu\"}}}\nEOT\n" SIZES "%s",
+        "--deepspeed --deepspeed_config=./ds.json --zero-stage 1\n");
+    ck_assert_int_eq(import_text("megatron", script, &result), TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->parallelism.zero, 2);
+    ck_assert(sc->training.offload.optimizer);
+}
+
 TSIM_TEST(deepspeed_s_offload) {
     static const struct {
         const char *text;

@@ -264,7 +264,8 @@ static void put_software(struct tsim_recipe *r) {
 static void build(struct tsim_recipe *r) {
     static const struct tsim_hf_trainer DEFAULTS = {
         .why = "AutoModel's default", .micro_batch = 1, .optimizer = "adamw_torch", .software = "automodel-2026"};
-    const struct tsim_setting *compiled = find(r, "compile.enabled"), *optimizer = find(r, "optimizer._target_");
+    static const char *const COMPILES[] = {"distributed.enable_compile", "compile.enabled", NULL};
+    const struct tsim_setting *compiled = tsim_recipe_find_any(r, COMPILES), *optimizer = find(r, "optimizer._target_");
     const int64_t n_stages = degree(r, "pp_size");
     add_given(
         r,

@@ -373,7 +373,7 @@ bool tsim_deepspeed_add_file(struct tsim_recipe *r, const struct tsim_setting *n
     const char *path = tsim_setting_text(named);
     struct reading g = {.r = r, .prefix = TSIM_DEEPSPEED_PREFIX, .is_beside = true};
     size_t size = 0;
-    const char *text = r->input.read_beside ? r->input.read_beside(r->arena, r->input.file, path, &size) : NULL;
+    const char *text = tsim_recipe_read_beside(r, path, &size);
     const struct tsim_value *root = NULL;
     if (!text || tsim_document_parse_wide(r->arena, path, text, size, &root, r->diags) != TSIM_OK)
         return text != NULL;

@@ -3,6 +3,7 @@
 #include "base/among.h"
 #include "base/lower.h"
 #include "config/catalogue_load.h"
+#include "import/launches/deepspeed.h"
 #include "import/launches/launch_adapter.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/recipe_short.h"
@@ -431,7 +432,8 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
     const struct tsim_setting *strategy = find(g->r, "data_parallel_sharding_strategy"),
                               *fsdp = find(g->r, "use_torch_fsdp2"), *stage = find(g->r, "zero_stage"),
                               *distributed = find(g->r, "use_distributed_optimizer"), *fused = find(g->r, "optim.name"),
-                              *layerwise = find(g->r, "optimizer");
+                              *layerwise = find(g->r, "optimizer"), *file = find(g->r, "deepspeed_config");
+    int n = -1;
     if (fsdp && tsim_setting_flag(g->r, fsdp)) {
         *from = fsdp;
         return 3;
@@ -441,11 +443,16 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
         *from = strategy;
         return zero[0] - '0';
     }
-    if (stage && is_deepspeed(g)) {
+    if (file && is_deepspeed(g) && tsim_deepspeed_add_file(g->r, file)) {
+        *from = find(g->r, TSIM_DEEPSPEED_PREFIX "zero_optimization.stage");
+        *from = *from ? *from : file;
+        n = (int)tsim_deepspeed_put_sharding(g->r);
+    } else if (stage && is_deepspeed(g)) {
         *from = stage;
-        int n = (int)tsim_setting_int(g->r, stage, 0, 3);
-        return n == 0 && is_on(g->r, "bf16") ? 1 : n; /* its bf16 optimizer shards the state by itself */
+        n = (int)tsim_setting_int(g->r, stage, 0, 3);
     }
+    if (n >= 0)
+        return n == 0 && is_on(g->r, "bf16") ? 1 : n; /* its bf16 optimizer shards the state by itself */
     if (layerwise && strncmp(tsim_setting_text(layerwise), "dist_", 5) == 0) {
         *from = layerwise;
         tsim_recipe_not_modelled(g->r, layerwise, "the program all-reduces gradients; tsim only scatters them");
@@ -464,7 +471,7 @@ static void put_zero(struct tsim_gpt *g, int64_t world) {
     int zero = sharding(g, &from);
     int64_t ranks = world / (g->tensor * g->pipeline);
     tsim_recipe_put(g->r, "parallelism.zero", from, from ? NULL : "no distributed optimizer", "%d", zero);
-    if (zero == 3 && from != find(g->r, "zero_stage")) /* PyTorch's, or Megatron's own */
+    if (zero == 3 && !is_deepspeed(g)) /* PyTorch's, or Megatron's own */
         tsim_recipe_put(g->r, "software.shard_copies", from, NULL,
                         from == find(g->r, "use_torch_fsdp2") ? "per-parameter" : "in-place");
     if (zero == 3 && keeps && tsim_setting_flag(g->r, keeps))

@@ -427,7 +427,7 @@ static void add_accelerate(struct tsim_recipe *r) {
     const struct tsim_value *root = NULL;
     size_t size = 0;
     const char *path = file ? tsim_setting_text(file) : NULL;
-    const char *text = path && r->input.read_beside ? r->input.read_beside(r->arena, r->input.file, path, &size) : NULL;
+    const char *text = path ? tsim_recipe_read_beside(r, path, &size) : NULL;
     if (text && tsim_document_parse_wide(r->arena, path, text, size, &root, r->diags) == TSIM_OK && root &&
         root->kind == TSIM_VALUE_MAPPING)
         tsim_recipe_each(r, root, tsim_recipe_add_leaf, r);
@@ -473,7 +473,7 @@ static void add_config(struct tsim_recipe *r) {
     const struct tsim_value *root = NULL;
     size_t size = 0;
     const char *path = s ? tsim_setting_text(s) : NULL;
-    const char *text = path && r->input.read_beside ? r->input.read_beside(r->arena, r->input.file, path, &size) : NULL;
+    const char *text = path ? tsim_recipe_read_beside(r, path, &size) : NULL;
     if (!text || tsim_document_parse_wide(r->arena, path, text, size, &root, r->diags) != TSIM_OK ||
         root->kind != TSIM_VALUE_MAPPING)
         return;

@@ -406,16 +406,11 @@ static bool read_config(struct reading *g, const struct tsim_shell_script *scrip
     const struct tsim_value *root;
     for (size_t i = 0; i < script->n_commands; i++)
         for (size_t k = 1; k < script->commands[i].n_words; k++) {
-            const char *path = script->commands[i].words[k].text, *text = NULL, *dot = strrchr(path, '.');
+            const char *path = script->commands[i].words[k].text, *text, *dot = strrchr(path, '.');
             size_t size = 0;
             if (!dot || !TSIM_IS_ONE_OF(dot, ".yaml", ".yml") || strcmp(script->commands[i].words[0].text, "cat") == 0)
                 continue;
-            for (size_t j = 0; j < script->n_files; j++)
-                text = strcmp(script->files[j].name, path) == 0 ? script->files[j].text : text;
-            if (text)
-                size = strlen(text);
-            else
-                text = read_beside(g, g->r->arena, path, &size);
+            text = tsim_recipe_read_beside(g->r, path, &size);
             if (!text || tsim_document_parse_wide(g->r->arena, path, text, size, &root, g->r->diags) != TSIM_OK ||
                 root->kind != TSIM_VALUE_MAPPING)
                 continue;
@@ -463,6 +458,8 @@ static enum tsim_status read_shell(struct reading *g) {
         tsim_value_error(g->r->diags, status, value_at(g, (uint32_t)offset, ""), "", "%s", message);
         return status;
     }
+    g->r->written = script->files;
+    g->r->n_written = script->n_files;
     if (!read_script(g, script) && !read_config(g, script)) {
         tsim_diag_hint(tsim_recipe_error(g->r, NULL, "no command with arguments of %s in it", g->kind->of),
                        "a launch script, or a line like '%s'", g->kind->line);

@@ -219,6 +219,29 @@ static void put_measured(struct reading *g) {
         tsim_recipe_put(g->r, "measured.memory_peak", NULL, "the most of 'max allocated'", "%.6g MiB", most_mib);
 }
 
+/* ---- Primus ---- */
+
+const char *tsim_primus_machine(const char *text) {
+    static const char *const NAMES[] = {"MI300X", "MI325X", "MI355X", "MI250X"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strstr(text, NAMES[i]))
+            return NAMES[i];
+    return NULL;
+}
+
+/* Primus prints Megatron-LM's list with names of its own in it. */
+static void add_primus(struct reading *g, struct tsim_gpt *gpt) {
+    static const char *const NAMES[] = {"enable_primus_turbo", "auto_continue_train", "disable_last_saving", NULL};
+    const char *machine = tsim_primus_machine(g->r->document->file);
+    machine = machine ? machine : tsim_primus_machine(g->text);
+    if (!tsim_recipe_find_any(g->r, NAMES))
+        return;
+    gpt->software = "primus-2025";
+    gpt->says_overlaps = true;
+    tsim_recipe_add(g->r, "Primus", "machine",
+                    tsim_value_new_scalar(g->r->arena, &g->r->at_top, machine ? machine : "MI300X"));
+}
+
 /* ---- older and other names ---- */
 
 /* Names of other versions and of programs built on Megatron-LM, used if the usual name is not given: those of before
@@ -261,7 +284,7 @@ enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsi
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_MEGATRON};
     enum tsim_status status = TSIM_OK;
     if (tsim_log_has_arguments(g.text, input->size))
-        read_list(&g);
+        read_list(&g), add_primus(&g, &gpt);
     else if (tsim_is_bridge(g.text, input->size))
         status = read_bridge(&g), gpt.program = TSIM_GPT_NEMO, gpt.is_bridge = true;
     else if ((status = tsim_recipe_check_size(&r)) == TSIM_OK)

@@ -1,5 +1,6 @@
 #include "import/launches/megatron_arguments.h"
 
+#include "import/launches/deepspeed.h"
 #include "import/setting_class_rows.h"
 
 /* Arguments of Megatron-LM (megatron/training/arguments.py, 2020 to 2026), of Megatron-DeepSpeed, of the launchers, and
@@ -340,5 +341,6 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "dist_url lazy_mpu_init disable_gloo_process_groups enable_gloo* "
         "launcher.* master_addr master_port node_rank rdzv_* max_restarts tee redirects standalone hostfile log_dir "
         "enable_experimental deepspeed_config deepspeed_mpi deepscale* slurm.tasks [A-Z][A-Z_]*"),
+    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
 };
 const size_t TSIM_N_MEGATRON_ARGUMENTS = sizeof TSIM_MEGATRON_ARGUMENTS / sizeof TSIM_MEGATRON_ARGUMENTS[0];

@@ -5,6 +5,7 @@
 #include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
+#include "import/launches/launch_log.h"
 #include "import/launches/maxtext.h"
 #include "import/launches/megatron_arguments.h"
 #include "import/launches/titan_job.h"
@@ -79,15 +80,6 @@ static void add_override(void *context, const char *path, const struct tsim_valu
         key = path + 16;
     if (!is_of_primus(key))
         tsim_recipe_add(g->r, path, key, resolved(g, value));
-}
-
-/* Returns MI300X from .../configs/MI300X/llama3_8B.yaml. */
-static const char *machine_of(const struct reading *g) {
-    static const char *const NAMES[] = {"MI300X", "MI325X", "MI355X", "MI250X"};
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (strstr(g->r->document->file, NAMES[i]))
-            return NAMES[i];
-    return NAMES[0];
 }
 
 /* ---- presets of Megatron-LM ---- */
@@ -279,8 +271,9 @@ static void add_flavor(struct reading *g) {
 
 static void add_machine(struct reading *g, const char *key) {
     const struct tsim_value *at = tsim_value_find(g->module, "framework");
+    const char *machine = tsim_primus_machine(g->r->document->file);
     if (!tsim_recipe_find(g->r, key))
-        tsim_recipe_add(g->r, "Primus", key, tsim_value_new_scalar(g->r->arena, at, machine_of(g)));
+        tsim_recipe_add(g->r, "Primus", key, tsim_value_new_scalar(g->r->arena, at, machine ? machine : "MI300X"));
 }
 
 static enum tsim_status job(struct reading *g, struct tsim_import_result *result) {
@@ -318,6 +311,8 @@ enum tsim_status tsim_import_primus(struct tsim_arena *arena, const struct tsim_
     struct tsim_recipe r;
     struct reading g = {.r = &r};
     const struct tsim_value *root;
+    if (tsim_log_has_arguments(input->text, input->size))
+        return tsim_import_megatron(arena, input, result, diags);
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "Primus", diags);
     enum tsim_status status = TSIM_ERR_INFEASIBLE;

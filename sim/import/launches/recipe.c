@@ -5,6 +5,7 @@
 #include "config/recognize.h"
 #include "config/text/document.h"
 #include "import/flow_text.h"
+#include "import/launches/shell.h"
 #include "import/overrides.h"
 #include "partition/memory.h"
 
@@ -57,6 +58,18 @@ static void take_carried(struct tsim_recipe *r) {
 }
 
 /* ---- the recipe ---- */
+
+const char *tsim_recipe_read_beside(const struct tsim_recipe *r, const char *path, size_t *size) {
+    path += strncmp(path, "./", 2) == 0 ? 2 : 0;
+    for (size_t i = 0; i < r->n_written; i++) {
+        const char *name = r->written[i].name;
+        if (strcmp(name + (strncmp(name, "./", 2) == 0 ? 2 : 0), path) != 0)
+            continue;
+        *size = strlen(r->written[i].text);
+        return r->written[i].text;
+    }
+    return r->input.read_beside ? r->input.read_beside(r->arena, r->input.file, path, size) : NULL;
+}
 
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
                       const char *program, struct tsim_diags *diags) {

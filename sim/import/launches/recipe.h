@@ -38,6 +38,7 @@ void tsim_lines_add(struct tsim_arena *arena, struct tsim_lines *lines, const ch
 /* The most settings of a file, and the most that it may carry for tsim. */
 enum { TSIM_RECIPE_MAX_SETTINGS = 4096, TSIM_RECIPE_MAX_CARRIED = 256 };
 
+struct tsim_shell_file;
 struct tsim_recipe {
     struct tsim_arena *arena;
     struct tsim_diags *diags;
@@ -62,7 +63,9 @@ struct tsim_recipe {
     bool lists_all;         /* a program printed it, so it has every setting, most of them with the default */
     bool has_others;        /* arguments of a program of its own are among them; unknown ones share one warning */
     bool *has_ignored;      /* whether the file has the setting that this --ignore names */
-    const char **absent;    /* keys for which the importer looked in vain: candidates for a misspelt name */
+    const struct tsim_shell_file *written; /* files that a launch script writes by here-documents */
+    size_t n_written;
+    const char **absent; /* keys for which the importer looked in vain: candidates for a misspelt name */
     size_t n_absent, absent_capacity;
 };
 
@@ -71,6 +74,8 @@ struct tsim_recipe {
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
                       const char *program, struct tsim_diags *diags);
 void tsim_recipe_release(struct tsim_recipe *r);
+/* Returns the text of a file that the launch script writes, or that stands beside the imported one; NULL: neither. */
+const char *tsim_recipe_read_beside(const struct tsim_recipe *r, const char *path, size_t *size);
 /* Reports a file that is no log and is larger than other files may be. */
 enum tsim_status tsim_recipe_check_size(struct tsim_recipe *r);
 /* Takes one more carried setting, "PATH=VALUE", that does not stand in a comment. */
