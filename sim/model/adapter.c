@@ -20,7 +20,8 @@ static void add_adapter(struct tsim_adapters *adapters, bool is_there, double n)
 struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *z, enum tsim_layer_product product) {
     struct tsim_adapters of = {.k = z->h, .is_column_parallel = true};
     double gate = (tsim_model_up_products(z->model) - 1) * z->f;
-    if (!tsim_is_frozen(z->scenario) || z->groups > 1)
+    bool is_latent = product == TSIM_PRODUCT_QKV && z->model->latent.kv_rank > 0;
+    if (!tsim_is_frozen(z->scenario) || z->groups > 1 || is_latent)
         return of;
     switch (product) {
     case TSIM_PRODUCT_QKV:
@@ -46,6 +47,27 @@ struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *z, enum tsim_l
     return of;
 }
 
+static struct tsim_adapters beside(bool is_there, double n, double k) {
+    struct tsim_adapters of = {.k = k, .is_column_parallel = true};
+    add_adapter(&of, is_there, n);
+    return of;
+}
+
+struct tsim_latent_adapters tsim_latent_adapters(const struct tsim_op_shape *z) {
+    const struct tsim_latent *latent = &z->model->latent;
+    bool is_frozen = tsim_is_frozen(z->scenario) && latent->kv_rank > 0, of_all = has_target(z, TSIM_TARGET_QKV),
+         of_query = is_frozen && (of_all || has_target(z, TSIM_TARGET_QUERY)),
+         of_others = is_frozen && (of_all || has_target(z, TSIM_TARGET_KEY) || has_target(z, TSIM_TARGET_VALUE));
+    double query_rank = (double)latent->query_rank, kv_rank = (double)latent->kv_rank;
+    return (struct tsim_latent_adapters){
+        .own = tsim_own_tokens(z),
+        .query_down = beside(of_query, query_rank, z->h),
+        .down = beside(of_others, kv_rank + (double)latent->rope_dim, z->h),
+        .query_up = beside(of_query, z->query, query_rank > 0 ? query_rank : z->h),
+        .up = beside(of_others, tsim_expanded_width(z), kv_rank),
+    };
+}
+
 struct tsim_adapters tsim_adapters_of_recurrence(const struct tsim_op_shape *z, enum tsim_adapter_target target,
                                                  double width) {
     bool is_in = target == TSIM_TARGET_RECURRENCE_IN;
@@ -68,8 +90,11 @@ double tsim_adapters_parameters(const struct tsim_op_shape *z, struct tsim_adapt
 }
 
 double tsim_attention_adapter_parameters(const struct tsim_op_shape *z) {
+    struct tsim_latent_adapters latent = tsim_latent_adapters(z);
     return tsim_adapters_parameters(z, tsim_adapters_of(z, TSIM_PRODUCT_QKV)) +
-           tsim_adapters_parameters(z, tsim_adapters_of(z, TSIM_PRODUCT_OUT));
+           tsim_adapters_parameters(&latent.own, latent.query_down) +
+           tsim_adapters_parameters(&latent.own, latent.down) + tsim_adapters_parameters(z, latent.query_up) +
+           tsim_adapters_parameters(z, latent.up) + tsim_adapters_parameters(z, tsim_adapters_of(z, TSIM_PRODUCT_OUT));
 }
 
 bool tsim_base_is_quantized(const struct tsim_scenario *sc) {
@@ -216,4 +241,14 @@ double tsim_adapters_kept_bytes(const struct tsim_op_shape *z, struct tsim_adapt
     for (int32_t i = 0; i < of.count; i++)
         bytes += drops_result(z) ? of.n[i] : 0;
     return z->t * bytes;
+}
+
+double tsim_attention_adapters_kept_bytes(const struct tsim_op_shape *z) {
+    if (!tsim_is_frozen(z->scenario))
+        return 0;
+    struct tsim_latent_adapters latent = tsim_latent_adapters(z);
+    return tsim_adapters_kept_bytes(z, tsim_adapters_of(z, TSIM_PRODUCT_QKV)) +
+           tsim_adapters_kept_bytes(&latent.own, latent.query_down) +
+           tsim_adapters_kept_bytes(&latent.own, latent.down) + tsim_adapters_kept_bytes(z, latent.query_up) +
+           tsim_adapters_kept_bytes(z, latent.up) + tsim_adapters_kept_bytes(z, tsim_adapters_of(z, TSIM_PRODUCT_OUT));
 }

@@ -8,7 +8,9 @@
  * product's columns are divided, k of A and n of B if its rows are. A x, which is t x r, is gathered or summed between
  * them (NVIDIA-NeMo, ParallelLinearAdapter). Adapters' products run in 16 bits if the model's are quantized. Frozen
  * weights of 8 bits are kept once: where kernels multiply only rows by rows (before Blackwell), their transpose is made
- * for each backward product (disable_parameter_transpose_cache of Megatron-Bridge's recipes).
+ * for each backward product (disable_parameter_transpose_cache of Megatron-Bridge's recipes). Attention by way of latent
+ * vectors has an adapter beside each of its products down and up (q_a_proj, q_b_proj, kv_a_proj_with_mqa, kv_b_proj);
+ * keys and values have the same two. Products down are whole on each tensor rank, and so are their adapters.
  *
  * With QLoRA, weights of products are quantized in blocks, and become 16 bits again before each product, forward and
  * backward (bitsandbytes). A weight comes back in the 16 bits from which it was quantized; if software quantizes from
@@ -44,6 +46,12 @@ struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *shape, enum ts
  * takes them (TSIM_TARGET_RECURRENCE_IN, _OUT). */
 struct tsim_adapters tsim_adapters_of_recurrence(const struct tsim_op_shape *shape, enum tsim_adapter_target target,
                                                  double width);
+/* Returns those beside the products to and from latent vectors; products down have the shape `own`. */
+struct tsim_latent_adapters {
+    struct tsim_op_shape own;
+    struct tsim_adapters query_down, down, query_up, up; /* the others are of keys and values */
+};
+struct tsim_latent_adapters tsim_latent_adapters(const struct tsim_op_shape *shape);
 /* These return parameters on this rank: of some adapters, and of those beside attention's products. */
 double tsim_adapters_parameters(const struct tsim_op_shape *shape, struct tsim_adapters of);
 double tsim_attention_adapter_parameters(const struct tsim_op_shape *shape);
@@ -79,6 +87,7 @@ bool tsim_quantized_keep_inputs(const struct tsim_scenario *scenario);
 bool tsim_keeps_input(const struct tsim_op_shape *shape, struct tsim_adapters of);
 /* Returns the bytes that the adapters of a product keep of a micro-batch, beside the product's input. */
 double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, struct tsim_adapters of);
+double tsim_attention_adapters_kept_bytes(const struct tsim_op_shape *shape);
 /* Returns the bytes of a micro-batch that a layer's quantized products still keep when its backward pass is over, as
  * long as its graph lives. They are their inputs, which they do not hand to PyTorch to free. */
 double tsim_left_inputs_bytes(const struct tsim_scenario *scenario, enum tsim_part part);

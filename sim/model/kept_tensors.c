@@ -36,10 +36,17 @@ static double latent_width(const struct tsim_model *m) {
     return m->latent.kv_rank > 0 ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
 }
 
+/* Returns adapters that take attention's input, if there are any. */
+static struct tsim_adapters on_input(const struct tsim_op_shape *z) {
+    if (z->model->latent.kv_rank == 0 || !tsim_is_frozen(z->scenario))
+        return tsim_adapters_of(z, TSIM_PRODUCT_QKV);
+    struct tsim_latent_adapters latent = tsim_latent_adapters(z);
+    struct tsim_adapters of_query = z->model->latent.query_rank > 0 ? latent.query_down : latent.query_up;
+    return of_query.count > 0 ? of_query : latent.down;
+}
+
 static double kept_inputs_frac(const struct tsim_op_shape *z) {
-    return (tsim_keeps_input(z, tsim_adapters_of(z, TSIM_PRODUCT_QKV)) +
-            tsim_keeps_input(z, tsim_adapters_of(z, TSIM_PRODUCT_UP))) /
-           2.0;
+    return (tsim_keeps_input(z, on_input(z)) + tsim_keeps_input(z, tsim_adapters_of(z, TSIM_PRODUCT_UP))) / 2.0;
 }
 
 /* Returns the bytes that a norm keeps of an element of its input: for an RMS norm in fp32 that copy, and if it is
@@ -84,9 +91,7 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
     if (z->model->qk_norm && latent == 0)
         tsim_keep(kept, "queries, keys: inputs of norms", z->t * (z->query + z->key) * norm_input_bytes(z));
     tsim_keep(kept, "gate of attention, and its result", z->t * 2 * z->gate * e);
-    tsim_keep(kept, "attention: adapters",
-              tsim_adapters_kept_bytes(z, tsim_adapters_of(z, TSIM_PRODUCT_QKV)) +
-                  tsim_adapters_kept_bytes(z, tsim_adapters_of(z, TSIM_PRODUCT_OUT)));
+    tsim_keep(kept, "attention: adapters", tsim_attention_adapters_kept_bytes(z));
     if (!(parts & TSIM_RECOMPUTE_ATTENTION && (parts & TSIM_RECOMPUTE_OUTPUT || z->software->recomputes_inputs)))
         tsim_keep(kept, "result of attention", z->t * z->q * (attention_bytes(z) + (linear < e ? linear : 0)));
 }

@@ -78,6 +78,18 @@ double tsim_cached_width(const struct tsim_op_shape *z) {
     return latent->kv_rank > 0 ? (double)(latent->kv_rank + latent->rope_dim) : z->key + z->value;
 }
 
+double tsim_expanded_width(const struct tsim_op_shape *z) {
+    return z->key - z->heads * (double)z->model->latent.rope_dim + z->value;
+}
+
+struct tsim_op_shape tsim_own_tokens(const struct tsim_op_shape *z) {
+    struct tsim_op_shape own = *z;
+    own.tp = 1;
+    own.t = z->ts;
+    own.sequence_parallel = false;
+    return own;
+}
+
 /* ---- of the whole model ---- */
 
 double tsim_model_key_dim(const struct tsim_model *m) {

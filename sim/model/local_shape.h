@@ -45,6 +45,10 @@ int tsim_op_stacks(const struct tsim_scenario *scenario, struct tsim_op_shape *s
  * attention these are the latent vector and the rotated key, which all heads share (DeepSeek-V2, arXiv:2405.04434,
  * section 2.1). */
 double tsim_cached_width(const struct tsim_op_shape *shape);
+/* Returns the width that latent attention expands keys, without their rotated part, and values to. */
+double tsim_expanded_width(const struct tsim_op_shape *shape);
+/* Returns the shape of products that are whole on every tensor rank, for its own tokens. */
+struct tsim_op_shape tsim_own_tokens(const struct tsim_op_shape *shape);
 
 /* These return the width of a head's query and key, and that of its value: head_dim, but more for query and key with
  * latent attention. */

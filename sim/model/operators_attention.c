@@ -250,29 +250,29 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
     rotary(list, z, "rotary", false);
 }
 
-/* Returns the width that keys, without their rotated part, and values are expanded to. */
-static double expanded_width(const struct tsim_op_shape *z) {
-    return z->key - z->heads * (double)z->model->latent.rope_dim + z->value;
-}
-
 /* Lists attention by way of latent vectors. Projections down, and the norms of their results, work on each rank's own
  * tokens, whole on every tensor rank; projections up are divided over the tensor ranks, after the (short) latents are
  * gathered. */
 static void project_latent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     const struct tsim_latent *latent = &z->model->latent;
+    const struct tsim_latent_adapters of = tsim_latent_adapters(z);
     double e = z->element_bytes, le = z->linear_bytes, query_rank = (double)latent->query_rank,
            kv_rank = (double)latent->kv_rank, down = kv_rank + (double)latent->rope_dim;
     tsim_op_take_weight(list, z,
                         z->h * (query_rank + down) + z->query * (query_rank > 0 ? query_rank : z->h) +
-                            expanded_width(z) * kv_rank);
+                            tsim_expanded_width(z) * kv_rank);
     if (query_rank > 0)
         gemm(list, "attention q down", z->linear_precision, z->ts, query_rank, z->h, le, e);
     gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
+    tsim_op_adapters_forward(list, &of.own, of.query_down);
+    tsim_op_adapters_forward(list, &of.own, of.down);
     elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 2 * e, query_rank > 0 ? 2 : 1);
     int32_t first = list->n;
     tsim_op_gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
     gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
-    gemm(list, "attention kv up", z->linear_precision, z->t, expanded_width(z), kv_rank, le, e);
+    gemm(list, "attention kv up", z->linear_precision, z->t, tsim_expanded_width(z), kv_rank, le, e);
+    tsim_op_adapters_forward(list, z, of.query_up);
+    tsim_op_adapters_forward(list, z, of.up);
     rotary(list, z, "rotary", false);
     join_heads(list, z, false);
     mark_part(list, first, TSIM_RECOMPUTE_LATENT);
@@ -293,18 +293,17 @@ static void project_backward(struct tsim_op_list *list, const struct tsim_op_sha
 static void project_latent_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     const struct tsim_latent *latent = &z->model->latent;
     double query_rank = (double)latent->query_rank, kv_rank = (double)latent->kv_rank;
-    struct tsim_op_shape own = *z; /* whole on every tensor rank, its own tokens */
-    own.tp = 1;
-    own.t = z->ts;
-    own.sequence_parallel = false;
+    const struct tsim_latent_adapters of = tsim_latent_adapters(z);
     tsim_op_linear_backward(list, z,
                             &(struct tsim_op_linear){.input = "attention kv up, input",
                                                      .weight = "attention kv up, weight",
                                                      .gather = "tensor: gather latents, kv",
                                                      .reduce = "tensor: reduce, kv latents",
-                                                     .n = expanded_width(z),
+                                                     .n = tsim_expanded_width(z),
                                                      .k = kv_rank,
+                                                     .has_adapters = of.up.count > 0,
                                                      .is_column_parallel = true});
+    tsim_op_adapters_backward(list, z, of.up);
     tsim_op_linear_backward(list, z,
                             &(struct tsim_op_linear){.input = "attention q up, input",
                                                      .weight = "attention q up, weight",
@@ -312,18 +311,22 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
                                                      .reduce = "tensor: reduce, q latents",
                                                      .n = z->query,
                                                      .k = query_rank > 0 ? query_rank : z->h,
+                                                     .has_adapters = of.query_up.count > 0,
                                                      .is_column_parallel = true});
+    tsim_op_adapters_backward(list, z, of.query_up);
     elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 3 * z->element_bytes, query_rank > 0 ? 2 : 1);
-    tsim_op_linear_backward(list, &own,
+    tsim_op_linear_backward(list, &of.own,
                             &(struct tsim_op_linear){.input = "attention kv down, input",
                                                      .weight = "attention kv down, weight",
                                                      .n = kv_rank + (double)latent->rope_dim,
                                                      .k = z->h});
+    tsim_op_adapters_backward(list, &of.own, of.down);
     if (query_rank > 0)
         tsim_op_linear_backward(
-            list, &own,
+            list, &of.own,
             &(struct tsim_op_linear){
                 .input = "attention q down, input", .weight = "attention q down, weight", .n = query_rank, .k = z->h});
+    tsim_op_adapters_backward(list, &of.own, of.query_down);
 }
 
 void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {

@@ -45,6 +45,40 @@ TSIM_TEST(parameters) {
     ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 0);
 }
 
+/* Latent attention of 8 heads, 64 + 32 wide, with vectors of 256 and 128: queries r (h + 256) and r (256 + 8 x 96), keys
+ * and values r (h + 160) and r (128 + 8 x (64 + 128)), the result r (8 x 128 + h). A tensor rank has products down whole
+ * and its part of those up. Kept are A x of 16 values: down of own tokens, up of all. */
+TSIM_TEST(latent) {
+    const double down = R * (H + 256 + H + 160), up = R * (256 + 768 + 128 + 1536), result = R * (1024 + H);
+    const unsigned of_qkv = 1u << TSIM_TARGET_QKV | 1u << TSIM_TARGET_OUTPUT,
+                   of_each = 1u << TSIM_TARGET_QUERY | 1u << TSIM_TARGET_KEY | 1u << TSIM_TARGET_VALUE |
+                             1u << TSIM_TARGET_OUTPUT;
+    for (int64_t tensor = 1; tensor <= 4; tensor *= 2) {
+        init(of_qkv);
+        e.model.kv_heads = 8;
+        e.model.latent = (struct tsim_latent){.query_rank = 256, .kv_rank = 128, .rope_dim = 32, .nope_dim = 64};
+        e.scenario.parallelism.tensor = tensor;
+        ck_assert_double_eq(tsim_layer_adapter_parameters(&e.scenario, TSIM_PART_LAYER),
+                            down + (up + result) / (double)tensor);
+        ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 8 * (down + up + result));
+        e.scenario.training.adapter.targets = of_each;
+        ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 8 * (down + up + result));
+        e.scenario.training.adapter.targets = 1u << TSIM_TARGET_QUERY;
+        ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 8 * R * (H + 256 + 256 + 768));
+    }
+    e.scenario.parallelism.tensor = 1;
+    e.scenario.training.adapter.targets = of_qkv;
+    struct tsim_op_list with, without, back;
+    const double adapters = 2.0 * 1024 * (down + up + result);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &with);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &back);
+    e.scenario.training.adapter.targets = 0;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &without);
+    ck_assert_double_eq_tol(sum_flops(&with) - sum_flops(&without), adapters, 1);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &without);
+    ck_assert_double_eq_tol(sum_flops(&back) - sum_flops(&without), 2 * adapters, 1);
+}
+
 static double weight_gradient_flops(const struct tsim_op_list *list) {
     double flops = 0;
     for (int32_t i = 0; i < list->n; i++)

@@ -778,7 +778,6 @@ static void check_kind(const struct check *c) {
 /* Adapters stand beside products of a transformer that each token meets. */
 static void check_adapter(const struct check *c) {
     enum {
-        OF_QKV = 1u << TSIM_TARGET_QKV | 1u << TSIM_TARGET_QUERY | 1u << TSIM_TARGET_KEY | 1u << TSIM_TARGET_VALUE,
         OF_FFN = 1u << TSIM_TARGET_GATE_UP | 1u << TSIM_TARGET_GATE | 1u << TSIM_TARGET_UP | 1u << TSIM_TARGET_DOWN
     };
     const struct tsim_training_spec *t = &c->sc->training;
@@ -799,9 +798,6 @@ static void check_adapter(const struct check *c) {
                            : "targets: [qkv, output]");
     if (m->memory > 0 || m->generator.layers > 0)
         tsim_diag_hint(FAIL(c, "training.adapter", "adapters of %.40s are not modelled", m->name), "kind: none");
-    if (m->latent.kv_rank > 0 && a->targets & OF_QKV)
-        tsim_diag_hint(FAIL(c, "training.adapter.targets", "adapters beside latent projections are not modelled"),
-                       "targets: [output]");
     if (a->targets & ~tsim_adapter_targets(m))
         tsim_diag_hint(FAIL(c, "training.adapter.targets", "no layer of %.40s has some of these products", m->name),
                        "without targets, all products that its layers have");

@@ -451,7 +451,8 @@ static const struct tsim_key ADAPTER_KEYS[] = {
     {.key = "targets", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.adapter.targets), .words = TARGETS,
      .is_omitted_when_zero = true,
      .help = "products that have an adapter: a list of qkv (one for all three), query, key, value, output, gate-up (one for both), gate, up, down, "
-             "recurrence-in and recurrence-out (the first and last product of Mamba, linear attention and short convolutions); "
+             "recurrence-in and recurrence-out (the first and last product of Mamba, linear attention and short convolutions); latent "
+             "attention has one for each product down and up, and keys and values have the same; "
              "default: [qkv, output, gate-up, down], with those of recurrences where the model has some"},
     {.key = "base_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.base_precision),
      .words = BASE_PRECISIONS, .is_omitted_when_zero = true,

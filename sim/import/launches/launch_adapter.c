@@ -50,6 +50,12 @@ static const struct tsim_launch_word PROJECTIONS[] = {
     {NULL, NULL}};
 enum { MOST_TARGETS = 16 };
 
+/* Products down and up of latent attention, in pairs. */
+static const struct tsim_launch_word LATENT[] = {
+    {"q_a_proj", "query"},          {"q_b_proj", "query"},           {"kv_a_proj_with_mqa", "key"},
+    {"kv_b_proj", "key"},           {"linear_q_down_proj", "query"}, {"linear_q_up_proj", "query"},
+    {"linear_kv_down_proj", "key"}, {"linear_kv_up_proj", "key"},    {NULL, NULL}};
+
 /* Returns the projection that a name ends with: "language_model.layers.0.mlp.up_proj" is up_proj. */
 static const char *last_of(const char *word) {
     const char *dot = strrchr(word, '.');
@@ -103,11 +109,27 @@ static bool has_recurrence(const struct tsim_model *model) {
 /* Returns which product of the model a name means; NULL: none. Behind a recurrence out_proj is its last product, and
  * attention's has another name, except beside short convolutions (LFM2). */
 static const char *target_of(const struct tsim_model *model, const char *word) {
-    const char *part = tsim_launch_ours(PROJECTIONS, last_of(word));
+    const char *of_latent = tsim_launch_ours(LATENT, last_of(word)),
+               *part = tsim_launch_ours(PROJECTIONS, last_of(word));
+    if (of_latent && model && model->latent.kv_rank > 0)
+        return of_latent;
     if (!part || strcmp(part, "recurrence-in") == 0)
         return has_recurrence(model) ? part : NULL;
     bool is_behind = has_recurrence(model) && strcmp(last_of(word), "out_proj") == 0;
     return is_behind ? "recurrence-out" : part;
+}
+
+/* Returns the product of a pair of latent attention that stands in the list without the other; NULL: none does. */
+static const char *alone_in_pair(const struct tsim_model *model, const char *const *words, size_t n) {
+    for (size_t i = 0; model && model->latent.kv_rank > 0 && LATENT[i].theirs; i += 2) {
+        bool has[2] = {false, false};
+        for (size_t k = 0; k < n; k++)
+            for (size_t side = 0; side < 2; side++)
+                has[side] |= strcmp(last_of(words[k]), LATENT[i + side].theirs) == 0;
+        if (has[0] != has[1])
+            return LATENT[i + (has[1] ? 1 : 0)].theirs;
+    }
+    return NULL;
 }
 
 /* Parts of a model that may have adapters beside its projections, and are small or rare. */
@@ -143,6 +165,14 @@ static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
     if (is_all)
         for (n = 0; n < sizeof ALL / sizeof ALL[0] - (has_recurrence(model) ? 0 : 2); n++)
             words[n] = ALL[n];
+    const char *alone = alone_in_pair(model, words, n);
+    if (alone) {
+        tsim_recipe_refuse(r, s,
+                           "adapters of '%.40s' alone are not modelled: products to latent vectors and from them have "
+                           "adapters together",
+                           alone);
+        return;
+    }
     size_t n_ours = 0;
     bool is_of_experts = false, is_of_others = false;
     for (size_t i = 0; i < n; i++) {
