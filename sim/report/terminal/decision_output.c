@@ -413,7 +413,8 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
         return;
     }
     if (!decision->is_met)
-        fputs("no cluster is more likely than not to reach the goal\n", out);
+        fprintf(out, "no cluster%s is more likely than not to reach the goal\n",
+                decision->is_interrupted ? " that was tried before the interrupt" : "");
     if (!(decision->job->goal.deadline_s > 0) && decision->n_machines > 0 && objective != TSIM_DECIDE_BY_DAYS)
         tsim_text_wrap(
             out, style, 0,

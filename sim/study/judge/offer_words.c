@@ -4,6 +4,7 @@
 #include "study/search/buy_judgements.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Rounds a sum to two digits, which is the most that is known, because prices spread. */
 static double two_digits(double value) {
@@ -88,11 +89,15 @@ const char *tsim_offer_why_not(struct tsim_arena *arena, const struct tsim_offer
         enum tsim_limit_kind which =
             late >= other->cost_usd.p50 / tsim_goal_limit(goal, TSIM_LIMIT_USD) ? TSIM_LIMIT_DAYS : TSIM_LIMIT_USD;
         double amount = tsim_offer_range(other, which)->p50, bests = tsim_offer_range(best, which)->p50;
-        const char *its = tsim_offer_amount_text(arena, other, amount, which);
-        return amount < LITTLE_MORE * bests /* the digits that ranges support may not tell one from the other */
-                   ? tsim_arena_printf(arena, "it misses by a little more: in the middle case %s", its)
-                   : tsim_arena_printf(arena, "it misses by more: in the middle case %s, against %s", its,
-                                       tsim_offer_amount_text(arena, best, bests, which));
+        const char *its = tsim_offer_amount_text(arena, other, amount, which),
+                   *the_bests = tsim_offer_amount_text(arena, best, bests, which);
+        if (amount < LITTLE_MORE * bests)
+            return tsim_arena_printf(arena, "it misses by a little more: in the middle case %s", its);
+        return strcmp(its, the_bests) == 0 /* the digits that ranges support do not tell one from the other */
+                   ? tsim_arena_printf(arena, "it misses by more: in the middle case it %s %s",
+                                       which == TSIM_LIMIT_DAYS ? "ends" : "costs",
+                                       tsim_over_limit_text(arena, amount / bests, which))
+                   : tsim_arena_printf(arena, "it misses by more: in the middle case %s, against %s", its, the_bests);
     }
     if (objective == TSIM_DECIDE_BY_ENERGY)
         return tsim_arena_printf(arena, "it needs %.0f %% more energy",
