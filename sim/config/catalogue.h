@@ -583,9 +583,9 @@ enum tsim_latent_heads { TSIM_LATENT_HEADS_FUSED, TSIM_LATENT_HEADS_JOINED };
  * transformers), or one product, whose result is split and its gradients joined (nanotron). It matters only if nothing
  * is fused. */
 enum tsim_gate_products { TSIM_GATE_TWO, TSIM_GATE_ONE };
-/* RMS norms are computed as `fusion` says, or by a kernel of their own whatever it says, on their input or on a copy of
- * it in fp32. */
-enum tsim_norm_kernels { TSIM_NORMS_BY_FUSION, TSIM_NORMS_FUSED, TSIM_NORMS_FUSED_FP32 };
+/* Norms are computed as `fusion` says, or by kernels of their own whatever it says: one forward and two backward; one
+ * that reads each tensor once, backward, too; or Apex's, on a copy of the input in fp32. */
+enum tsim_norm_kernels { TSIM_NORMS_BY_FUSION, TSIM_NORMS_FUSED, TSIM_NORMS_FUSED_FP32, TSIM_NORMS_ONE_PASS };
 
 enum tsim_fusion { TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE, TSIM_FUSION_COMPILE };
 

@@ -58,15 +58,45 @@ static bool norms_copy_input(const struct tsim_op_shape *z) {
     return z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32;
 }
 
+/* A norm's kernels read its input so often and, backward, the gradient of its result. */
+struct norm_reads {
+    double forward, backward, of_weight;
+};
+
+/* Apex's kernels sum a row up and then read it again, backward both tensors (csrc/layer_norm_cuda_kernel.cu,
+ * cuApplyLayerNorm, cuComputeGradInput), as PyTorch's do (aten/src/ATen/native/cuda/layer_norm_kernel.cu,
+ * vectorized_layer_norm_kernel, layer_norm_grad_input_kernel); another kernel reads both for the gradient of the scale.
+ * A second reading may find a row in a cache, but measured times are those of all readings, except PyTorch's forward
+ * (tests/unit/test_operators_layout.c). Transformer Engine's kernels (common/normalization, rmsnorm_bwd_kernels.cuh,
+ * ln_bwd_kernels.cuh) and Apex's FastLayerNorm keep a row in registers, and sum up the scale's gradient on the way. */
+static struct norm_reads norm_reads_of(const struct tsim_op_shape *z) {
+    static const struct norm_reads APEX = {2, 2, 1}, PYTORCH = {1, 2, 1}, SEPARATE = {1, 1, 1}, ONE_PASS = {1, 1, 0};
+    if (z->software->norms != TSIM_NORMS_BY_FUSION)
+        return z->software->norms == TSIM_NORMS_ONE_PASS     ? ONE_PASS
+               : z->software->norms == TSIM_NORMS_FUSED_FP32 ? APEX
+                                                             : SEPARATE;
+    switch (z->software->fusion) {
+    case TSIM_FUSION_NONE:
+        return PYTORCH;
+    case TSIM_FUSION_MEGATRON:
+        return APEX;
+    case TSIM_FUSION_TE:
+        return ONE_PASS;
+    case TSIM_FUSION_COMPILE:
+        break;
+    }
+    return SEPARATE;
+}
+
 static struct tsim_op *norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                     double elements) {
-    double e = z->element_bytes;
+    double e = z->element_bytes, reads = norm_reads_of(z).forward;
     /* Frameworks write an RMS norm out in fp32: converted, squared, its mean, scaled, converted, times the weight. */
     bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
     return elementwise(list, name, elements,
                        written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e
-                       : copies    ? (e + 4) + (4 + e)
-                                   : 2 * e,
+                       : copies    ? (e + 4) + (4 * reads + e)
+                                   : (reads + 1) * e,
                        written_out ? 6
                        : copies    ? 2
                                    : 1);
@@ -260,19 +290,21 @@ static struct tsim_op *norm_backward(struct tsim_op_list *list, const struct tsi
                                      double elements, double added_bytes) {
     double e = z->element_bytes;
     bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
-    /* The kernel makes dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is
-     * added. Written out, it is what autograd runs: through the weight, its gradient (a product, summed), converted,
+    struct norm_reads reads = norm_reads_of(z);
+    /* The kernel makes dx from dy and x; the scale's gradient may be a second pass over both; the residual's gradient
+     * is added. Written out, it is what autograd runs: through the weight, its gradient (a product, summed), converted,
      * through the scale, the scale's gradient (a product, summed), through the square in three passes (pow_backward),
      * the two added, converted. With a copy in fp32, x and dx are fp32, and dx is converted. The weight of a frozen
      * norm has no gradient. */
-    double of_weight = tsim_is_frozen(z->scenario) ? 0 : written_out ? 4 * e : copies ? e + 4 : 2 * e;
+    double both = copies ? e + 4 : 2 * e;
+    double of_weight = tsim_is_frozen(z->scenario) ? 0 : written_out ? 4 * e : reads.of_weight * both;
     double kernels = written_out ? 12 : copies ? 3 : 2, of_weight_kernels = written_out ? 2 : 1;
     return elementwise(list, name, elements,
                        added_bytes + of_weight +
                            (written_out ? 2 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
-                            : copies    ? (e + 4 + 4) + (4 + e)
-                                        : 3 * e),
-                       kernels - (of_weight > 0 ? 0 : of_weight_kernels));
+                            : copies    ? (reads.backward * both + 4) + (4 + e)
+                                        : reads.backward * both + e),
+                       kernels - (tsim_is_frozen(z->scenario) ? of_weight_kernels : 0));
 }
 
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {

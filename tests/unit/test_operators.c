@@ -415,7 +415,7 @@ TSIM_TEST(tensor_volumes) {
     ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_REDUCE), 0);
 }
 
-/* Bytes by hand: layer norm reads and writes t h elements of 2 bytes; a residual with dropout also writes a mask byte;
+/* Bytes by hand: layer norm (Apex's) reads t h elements of 2 bytes twice and writes them; a residual with dropout also writes a mask byte;
  * with tensor 4 and sequence parallelism a quarter of the tokens. */
 TSIM_TEST(elementwise_bytes) {
     struct tsim_op_list list;
@@ -423,7 +423,7 @@ TSIM_TEST(elementwise_bytes) {
     example_init(&e);
     e.software.dropout = 0.1;
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
-    ck_assert_double_eq(find(&list, "norm 1")->bytes, 4 * elements);
+    ck_assert_double_eq(find(&list, "norm 1")->bytes, 6 * elements);
     ck_assert_double_eq(find(&list, "residual 1")->bytes, 7 * elements);
     ck_assert_double_eq(find(&list, "attention softmax")->bytes,
                         8 * elements * 3); /* 8 heads; half read, all written */
@@ -432,7 +432,7 @@ TSIM_TEST(elementwise_bytes) {
     e.scenario.parallelism.sequence = true;
     example_finish(&e);
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
-    ck_assert_double_eq(find(&list, "norm 1")->bytes, elements);
+    ck_assert_double_eq(find(&list, "norm 1")->bytes, 1.5 * elements);
     ck_assert_double_eq(find(&list, "activation")->bytes, 4 * elements);
 }
 

@@ -53,9 +53,9 @@ static void gated_init(enum tsim_fusion fusion) {
     e.model.gated_mlp = true;
 }
 
-/* PyTorch as written, with dropout and biases. Norm: x and y. Scores: 8 x 2 (2 x 1/8 + 1). Softmax: scale 4, mask 5, to
- * fp32 6, softmax 8, back 6 a score. Dropout 2 + 2 + a mask byte; then add. Backward a bias sums its output's gradient.
- */
+/* PyTorch as written, with dropout and biases. Norm: x and y; backward x and dy three times, and dx. Scores: 8 x 2 (2 x
+ * 1/8 + 1). Softmax: scale 4, mask 5, to fp32 6, softmax 8, back 6 a score. Dropout 2 + 2 + a mask byte; then add.
+ * Backward a bias sums its output's gradient. */
 TSIM_TEST(as_written) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},
                                          {"attention qkv", 2 * (1 + 3 + 3), 1},
@@ -78,7 +78,7 @@ TSIM_TEST(as_written) {
                                           {"ffn up, input", 18, 1},
                                           {"ffn up, weight", 2 * (4 + 1) + 8 * 4, 1},
                                           {"bias gradient", 4 * 2, 1},
-                                          {"norm 2", 6 + 4, 2},
+                                          {"norm 2", 10 + 4, 2},
                                           {"residual gradient", 6, 1},
                                           {"residual 1", 5, 1},
                                           {"attention output, input", 6, 1},
@@ -93,7 +93,7 @@ TSIM_TEST(as_written) {
                                           {"attention qkv, input", 14, 1},
                                           {"attention qkv, weight", 2 * (3 + 1) + 8 * 3, 1},
                                           {"bias gradient", 3 * 2, 1},
-                                          {"norm 1", 6 + 4, 2},
+                                          {"norm 1", 10 + 4, 2},
                                           {"residual gradient", 6, 1}};
     static const struct row TABLE[] = {{"embedding", 4, 1}, {"positions", 6, 1}, {"embedding dropout", 5, 1}};
     static const struct row TABLE_BACK[] = {{"embedding dropout", 5, 1}, {"embedding", 2 + 2 * 4, 3}};
@@ -157,7 +157,7 @@ TSIM_TEST(gated_as_written) {
 }
 
 /* Fused, in fp8: operands of products 1 byte; norms write theirs; the results of attention and of the activation and
- * every gradient are cast, 2 read, 1 and 1 written. Gate, silu and product in one kernel. */
+ * every gradient are cast, 2 read, 1 and 1 written. A norm reads x and dy once. Gate, silu and product in one kernel. */
 TSIM_TEST(fused_fp8) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},
                                          {"attention qkv", 1 + 3 + 2 * 3, 1},
@@ -179,7 +179,7 @@ TSIM_TEST(fused_fp8) {
                                           {"cast, gradient", 8 * 4, 1},
                                           {"ffn up, input", 8 + 8 + 2, 1},
                                           {"ffn up, weight", 8 + 1 + 8 * 8, 1},
-                                          {"norm 2", 10, 2},
+                                          {"norm 2", 6, 2},
                                           {"residual gradient", 6, 1},
                                           {"cast, gradient", 4, 1},
                                           {"attention output, input", 4, 1},
@@ -189,7 +189,7 @@ TSIM_TEST(fused_fp8) {
                                           {"cast, gradient", 3 * 4, 1},
                                           {"attention qkv, input", 3 + 3 + 2, 1},
                                           {"attention qkv, weight", 3 + 1 + 8 * 3, 1},
-                                          {"norm 1", 10, 2},
+                                          {"norm 1", 6, 2},
                                           {"residual gradient", 6, 1}};
     gated_init(TSIM_FUSION_TE);
     e.scenario.training.precision = TSIM_FP8;
@@ -318,16 +318,16 @@ TSIM_TEST(compiled) {
     }
 }
 
-/* Side by side they have one norm, one residual, and a sum of the two blocks' results, backward of their gradients. */
+/* Side by side they have one norm (Apex's, 6 and 14, here and below), one residual, and a sum of the two blocks' results, backward of their gradients. */
 TSIM_TEST(side_by_side) {
-    static const struct row FORWARD[] = {{"norm 1", 4, 1},           {"attention qkv", 14, 1}, {"attention core", 8, 1},
+    static const struct row FORWARD[] = {{"norm 1", 6, 1},           {"attention qkv", 14, 1}, {"attention core", 8, 1},
                                          {"attention output", 6, 1}, {"blocks, add", 6, 1},    {"ffn up", 18, 1},
                                          {"activation", 16, 1},      {"ffn down", 18, 1},      {"residual 2", 6, 1}};
     static const struct row BACKWARD[] = {
         {"ffn down, input", 18, 1},        {"ffn down, weight", 42, 1},         {"activation", 24, 1},
         {"ffn up, input", 18, 1},          {"ffn up, weight", 42, 1},           {"block gradients, add", 6, 1},
         {"attention output, input", 6, 1}, {"attention output, weight", 12, 1}, {"attention core", 18, 2},
-        {"attention qkv, input", 14, 1},   {"attention qkv, weight", 32, 1},    {"norm 1", 10, 2},
+        {"attention qkv, input", 14, 1},   {"attention qkv, weight", 32, 1},    {"norm 1", 14, 2},
         {"residual gradient", 6, 1}};
     example_init(&e);
     e.model.parallel_block = true;
@@ -340,7 +340,7 @@ TSIM_TEST(side_by_side) {
  * the encoder's 2 U, not causal. Each head's learned bias is read once (U / 2 of 2 bytes) where scores are read and
  * written; backward summed in fp32 from their gradients. */
 TSIM_TEST(decoder_layer) {
-    static const struct row FORWARD[] = {{"norm 1", 1, 1},
+    static const struct row FORWARD[] = {{"norm 1", 1.5, 1},
                                          {"attention qkv", 2 * (0.25 + 3 + 0.75), 1},
                                          {"attention scores", 2, 1},
                                          {"attention bias", 0.5 * 4 + 0.5 * 2, 1},
@@ -348,7 +348,7 @@ TSIM_TEST(decoder_layer) {
                                          {"attention values", 2, 1},
                                          {"attention output", 2 * (0.25 + 1 + 0.25), 1},
                                          {"residual 1", 1.5, 1},
-                                         {"norm, cross", 1, 1},
+                                         {"norm, cross", 1.5, 1},
                                          {"cross q", 3, 1},
                                          {"cross kv", 2 * (1 + 2 + 2), 1},
                                          {"attention scores", 8 * 2 * (1 / 32.0 + 1 / 8.0 + 1 / 4.0), 1},
@@ -356,7 +356,7 @@ TSIM_TEST(decoder_layer) {
                                          {"attention values", 6.5, 1},
                                          {"cross output", 3, 1},
                                          {"residual, cross", 1.5, 1},
-                                         {"norm 2", 1, 1},
+                                         {"norm 2", 1.5, 1},
                                          {"ffn up", 2 * (0.25 + 4 + 1), 1},
                                          {"activation", 4, 1},
                                          {"ffn down", 10.5, 1},
@@ -366,7 +366,7 @@ TSIM_TEST(decoder_layer) {
                                           {"activation", 6, 1},
                                           {"ffn up, input", 10.5, 1},
                                           {"ffn up, weight", 34.5, 1},
-                                          {"norm 2", 2.5, 2},
+                                          {"norm 2", 3.5, 2},
                                           {"residual gradient", 1.5, 1},
                                           {"cross output, input", 3, 1},
                                           {"cross output, weight", 2 * 0.5 + 8, 1},
@@ -380,7 +380,7 @@ TSIM_TEST(decoder_layer) {
                                           {"encoder gradient, add", 6, 1},
                                           {"cross q, input", 3, 1},
                                           {"cross q, weight", 9, 1},
-                                          {"norm, cross", 2.5, 2},
+                                          {"norm, cross", 3.5, 2},
                                           {"residual gradient", 1.5, 1},
                                           {"attention output, input", 3, 1},
                                           {"attention output, weight", 9, 1},
@@ -392,7 +392,7 @@ TSIM_TEST(decoder_layer) {
                                           {"attention scores, dK", 2, 1},
                                           {"attention qkv, input", 8, 1},
                                           {"attention qkv, weight", 2 * (0.75 + 0.25) + 8 * 3, 1},
-                                          {"norm 1", 2.5, 2},
+                                          {"norm 1", 3.5, 2},
                                           {"residual gradient", 1.5, 1}};
     static const struct row CAST[] = {{"cast", 1, 1}, {"cast", 1, 1}}; /* in fp8: the result of either attention */
     static const struct row TABLE[] = {{"embedding", 4, 1}, {"embedding", 1, 1}};
@@ -417,13 +417,13 @@ TSIM_TEST(decoder_layer) {
 /* Megatron's loss: to fp32 6, maximum 4, subtract 8, exponential 8, sum 4, divide 8 a logit; backward 6 + 8 in three.
  * The encoder's last norm is here, too. */
 TSIM_TEST(heads) {
-    static const struct row FORWARD[] = {{"final norm", 1, 1},
+    static const struct row FORWARD[] = {{"final norm", 1.5, 1},
                                          {"head", 2 * (0.25 + 32 + 8), 1},
                                          {"loss", 8 * (6 + 4 + 8 + 8 + 4 + 8), 6},
-                                         {"final norm, encoder", 4, 1}};
+                                         {"final norm, encoder", 6, 1}};
     static const struct row BACKWARD[] = {
         {"loss", 8 * 14, 3},        {"head, input", 80.5, 1},      {"head, weight", 2 * (8 + 0.25) + 8 * 32, 1},
-        {"final norm", 2.5, 2},     {"residual gradient", 1.5, 1}, {"final norm, encoder", 10, 2},
+        {"final norm", 3.5, 2},     {"residual gradient", 1.5, 1}, {"final norm, encoder", 14, 2},
         {"residual gradient", 6, 1}};
     example_init(&e);
     e.model.encoder_layers = 1;
@@ -436,7 +436,7 @@ TSIM_TEST(heads) {
  * written. */
 TSIM_TEST(masked_head) {
     static const double K = 1 / 1024.0;
-    const struct row forward[] = {{"final norm", 4, 1},
+    const struct row forward[] = {{"final norm", 6, 1},
                                   {"pooler", 2 * (K + 1 + K), 1},
                                   {"pooler, tanh", 4 * K, 1},
                                   {"head, pick tokens", 4 / 8.0, 1},
@@ -449,7 +449,7 @@ TSIM_TEST(masked_head) {
                                    {"pooler, input", 2 * (K + 1 + K), 1},
                                    {"pooler, weight", 2 * (K + K) + 8, 1},
                                    {"head, put tokens back", 2, 1},
-                                   {"final norm", 10, 2},
+                                   {"final norm", 14, 2},
                                    {"residual gradient", 6, 1}};
     example_init(&e);
     e.model.pooler = true;
@@ -476,12 +476,12 @@ TSIM_TEST(patches) {
  * of two copies, 2 U; each expert's product of 256 rows, one after another. The shared expert beside them. */
 TSIM_TEST(expert_layer) {
     static const double S = 1 / 128.0;
-    const struct row forward[] = {{"norm 1", 4, 1},
+    const struct row forward[] = {{"norm 1", 6, 1},
                                   {"attention qkv", 14, 1},
                                   {"attention core", 8, 1},
                                   {"attention output", 6, 1},
                                   {"residual 1", 6, 1},
-                                  {"norm 2", 4, 1},
+                                  {"norm 2", 6, 1},
                                   {"ffn up", 18, 1},
                                   {"activation", 16, 1},
                                   {"ffn down", 18, 1},
@@ -510,14 +510,14 @@ TSIM_TEST(expert_layer) {
                                    {"ffn up, input", 18, 1},
                                    {"ffn up, weight", 42, 1},
                                    {"shared, add", 6, 1},
-                                   {"norm 2", 10, 2},
+                                   {"norm 2", 14, 2},
                                    {"residual gradient", 6, 1},
                                    {"attention output, input", 6, 1},
                                    {"attention output, weight", 12, 1},
                                    {"attention core", 18, 2},
                                    {"attention qkv, input", 14, 1},
                                    {"attention qkv, weight", 32, 1},
-                                   {"norm 1", 10, 2},
+                                   {"norm 1", 14, 2},
                                    {"residual gradient", 6, 1}};
     example_init(&e);
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 4096, .shared = 1, .every = 1};

@@ -60,15 +60,16 @@ TSIM_TEST(product_of_tpu_v6e) {
 
 /* 384 products of 1024 x 1024 by 1024 x 140 in bf16 by PyTorch, whose 140 columns are no whole number of 16 bytes:
  * 9.232 ms with CUDA 11.6, 1.318 ms with 11.7, and 512 with 128 columns 1.036 ms with either (pytorch/pytorch#83272;
- * the last is bound by memory, which tells the part of 40 GB). */
+ * the last is bound by memory, which tells the part of 40 GB, and reads more than it writes, which is faster than a
+ * copy). */
 TSIM_TEST(products_off_the_alignment) {
     static const struct {
         enum tsim_unaligned_products unaligned;
         double batch, columns, measured_s, tolerance;
     } ROWS[] = {{TSIM_UNALIGNED_VECTOR, 384, 140, 9.232e-3, 0.02},
                 {TSIM_UNALIGNED_MATRIX, 384, 140, 1.318e-3, 0.07},
-                {TSIM_UNALIGNED_VECTOR, 512, 128, 1.036e-3, 0.07},
-                {TSIM_UNALIGNED_MATRIX, 512, 128, 1.036e-3, 0.07}};
+                {TSIM_UNALIGNED_VECTOR, 512, 128, 1.036e-3, 0.08},
+                {TSIM_UNALIGNED_MATRIX, 512, 128, 1.036e-3, 0.08}};
     const struct tsim_accelerator *a = load("a100-40gb");
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
         struct tsim_software software = {.unaligned_products = ROWS[i].unaligned};

@@ -20,7 +20,8 @@ static const struct tsim_word ATTENTION_LAYOUTS[] = {
     {"sequence-first", TSIM_LAYOUT_SEQUENCE_FIRST}, {"packed", TSIM_LAYOUT_PACKED},
     {"heads-first", TSIM_LAYOUT_HEADS_FIRST}, {"repeated", TSIM_LAYOUT_REPEATED}, {NULL, 0}};
 static const struct tsim_word NORM_KERNELS[] = {
-    {"by-fusion", TSIM_NORMS_BY_FUSION}, {"fused", TSIM_NORMS_FUSED}, {"fused-fp32", TSIM_NORMS_FUSED_FP32}, {NULL, 0}};
+    {"by-fusion", TSIM_NORMS_BY_FUSION},     {"fused", TSIM_NORMS_FUSED},
+    {"fused-fp32", TSIM_NORMS_FUSED_FP32},   {"one-pass", TSIM_NORMS_ONE_PASS}, {NULL, 0}};
 static const struct tsim_word GATE_PRODUCTS[] = {{"two", TSIM_GATE_TWO}, {"one", TSIM_GATE_ONE}, {NULL, 0}};
 static const struct tsim_word ROTARIES[] = {
     {"by-fusion", TSIM_ROTARY_BY_FUSION},
@@ -238,7 +239,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
             "matrices of a gated block if nothing is fused: two, whose input gradients are added, or one, whose gradients are joined")},
     {CHOICE("norms", norms, NORM_KERNELS, "by-fusion",
             "norms: as fusion says (RMS norms written out with none, in one kernel with the residual's sum with "
-            "compile), or a kernel of their own, on a copy of the input in fp32 with fused-fp32")},
+            "compile), or kernels of their own: fused, fused-fp32 on a copy of the input in fp32, or one-pass, which "
+            "read each tensor once, backward, too")},
     {.key = "fusion", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fusion), .words = FUSIONS,
      .is_required = true, .help = "which element-wise operators are fused"},
     {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),
