@@ -82,7 +82,7 @@ double tsim_most_chance(enum tsim_grounds evidence) {
 }
 
 double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
-    return fmin(MOST_CHANCES[evidence], TSIM_CHANCE_STEP * floor(chance / TSIM_CHANCE_STEP + TSIM_ROUNDING_FRAC));
+    return fmin(MOST_CHANCES[evidence], floor(chance / TSIM_CHANCE_STEP + TSIM_ROUNDING_FRAC) / (1 / TSIM_CHANCE_STEP));
 }
 
 const char *tsim_chance_text(struct tsim_arena *arena, double chance) {
