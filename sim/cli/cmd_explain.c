@@ -70,7 +70,7 @@ static bool knows_term(const struct tsim_arguments *arguments) {
                 name, near);
     else
         fprintf(tsim_messages(),
-                "tsim explain: unknown term '%s'; docs/reference.md lists all, as step_time, mfu and days\n", name);
+                "tsim explain: unknown term '%s'; try step_time, mfu or days, or see docs/reference.md\n", name);
     return false;
 }
 

@@ -581,6 +581,28 @@ enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology
     return (sort - TSIM_N_LINK_KINDS) % 2 == 0 ? TSIM_LINK_TIER_UP : TSIM_LINK_TIER_DOWN;
 }
 
+bool tsim_link_is_shared(enum tsim_link_kind kind) {
+    switch (kind) {
+    case TSIM_LINK_SWITCH_UP:
+    case TSIM_LINK_SWITCH_DOWN:
+    case TSIM_LINK_SOCKET:
+    case TSIM_LINK_TIER_UP:
+    case TSIM_LINK_TIER_DOWN:
+    case TSIM_LINK_LOCAL:
+    case TSIM_LINK_GLOBAL:
+    case TSIM_LINK_TORUS:
+        return true;
+    case TSIM_LINK_OUT:
+    case TSIM_LINK_IN:
+    case TSIM_LINK_PAIR:
+    case TSIM_LINK_NIC_OUT:
+    case TSIM_LINK_NIC_IN:
+    case TSIM_N_LINK_KINDS:
+        break;
+    }
+    return false;
+}
+
 int32_t tsim_topology_link_node(const struct tsim_topology *topology, int32_t link) {
     enum tsim_link_kind kind = tsim_topology_link_kind(topology, link);
     int32_t n_nodes = topology->n_ranks / topology->ranks_per_node;

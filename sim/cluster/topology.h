@@ -90,6 +90,8 @@ int32_t tsim_nics_per_node(const struct tsim_cluster *cluster);
 int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank);
 
 enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology, int32_t link);
+/* Returns whether links of a kind are shared by several ranks; the others are one rank's or NIC's, or a pair's. */
+bool tsim_link_is_shared(enum tsim_link_kind kind);
 
 /* Returns the node whose ranks alone use the link; -1: others may, too. */
 int32_t tsim_topology_link_node(const struct tsim_topology *topology, int32_t link);

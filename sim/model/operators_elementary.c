@@ -12,19 +12,22 @@ static bool pipelines_gathers(const struct tsim_op_shape *z) {
     return z->scenario->parallelism.overlap.tensor && !scales_rows(z);
 }
 
+static bool cuts_samples(const struct tsim_op_shape *z) {
+    return z->software->sequence_copies && z->sequence_parallel;
+}
+
 /* Adds the copies of sequence parallelism along the tokens of a sample: what is gathered lies by ranks, and is copied
  * into samples; what is scattered is copied the other way round. Products that take the pieces as they come, or give
  * them, need none. */
 static struct tsim_op *sequence_copy(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes,
                                      bool is_pipelined) {
-    bool copies = z->software->sequence_copies && z->sequence_parallel && !is_pipelined;
-    return copies ? elementwise(list, "tensor: samples, copy", bytes, 2, 1) : NULL;
+    return cuts_samples(z) && !is_pipelined ? elementwise(list, "tensor: samples, copy", bytes, 2, 1) : NULL;
 }
 
 /* Adds the sum of the pieces that the ranks of a scattered sum send as copies with tensor overlap
  * (torch/distributed/_symmetric_memory, fused_matmul_reduce_scatter: stacked_partials). */
 static void sum_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes) {
-    if (z->software->sequence_copies && z->sequence_parallel && z->scenario->parallelism.overlap.tensor)
+    if (cuts_samples(z) && z->scenario->parallelism.overlap.tensor)
         elementwise(list, "tensor: pieces, sum", bytes, 1 + 1 / z->tp, 1);
 }
 
@@ -66,8 +69,8 @@ struct norm_reads {
 /* Apex's kernels sum a row up and then read it again, backward both tensors (csrc/layer_norm_cuda_kernel.cu,
  * cuApplyLayerNorm, cuComputeGradInput), as PyTorch's do (aten/src/ATen/native/cuda/layer_norm_kernel.cu,
  * vectorized_layer_norm_kernel, layer_norm_grad_input_kernel); another kernel reads both for the gradient of the scale.
- * A second reading may find a row in a cache, but measured times are those of all readings, except PyTorch's forward
- * (tests/unit/test_operators_layout.c). Transformer Engine's kernels (common/normalization, rmsnorm_bwd_kernels.cuh,
+ * A second reading may find its row in a cache. Measured times are those of two readings, but of one in PyTorch's kernel
+ * forward (tests/unit/test_operators_layout.c). Transformer Engine's kernels (common/normalization, rmsnorm_bwd_kernels.cuh,
  * ln_bwd_kernels.cuh) and Apex's FastLayerNorm keep a row in registers, and sum up the scale's gradient on the way. */
 static struct norm_reads norm_reads_of(const struct tsim_op_shape *z) {
     static const struct norm_reads APEX = {2, 2, 1}, PYTORCH = {1, 2, 1}, SEPARATE = {1, 1, 1}, ONE_PASS = {1, 1, 0};
@@ -214,9 +217,8 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     double e = z->element_bytes, le = z->linear_bytes, n = linear->n, k = linear->k;
     /* torch.compile fuses a scatter with one product before it, not with a sum of several (micro_pipeline_tp.py,
      * _find_producer_matmul), and leaves it behind the weights' gradients. */
-    bool scatters_later = z->software->sequence_copies && z->sequence_parallel;
     bool parallel = z->tp > 1 && !linear->shares_collectives,
-         asynchronous = overlap->tensor_backward || (overlap->tensor && !scatters_later),
+         asynchronous = overlap->tensor_backward || (overlap->tensor && !cuts_samples(z)),
          pipelined = pipelines_gathers(z), beside = overlap->tensor_backward || pipelined;
     bool is_frozen = tsim_is_frozen(z->scenario), needs_input = !is_frozen || linear->has_adapters;
     if (parallel && z->sequence_parallel && (needs_input || !linear->is_column_parallel)) {

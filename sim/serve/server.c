@@ -96,7 +96,8 @@ struct request {
     size_t size, capacity;
     bool is_suspended;
     struct place *place; /* the place that answers it; NULL: none does */
-    double until_s;      /* while it has one; INFINITY: its client has gone */
+    double until_s;      /* while it has one */
+    bool has_lost_client;
     /* These are the answer. */
     int status;
     const char *type;
@@ -201,7 +202,7 @@ static void explain_end(struct request *request, const struct tsim_serve_process
     for (char *at = line; *at; at++)
         if (*at == '"' || *at == '\\' || (unsigned char)*at < ' ')
             *at = '\'';
-    if (exit_status == KILLED && isinf(request->until_s))
+    if (exit_status == KILLED && request->has_lost_client)
         set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, CLIENT_HAS_GONE);
     else if (exit_status == KILLED && now_s() >= request->until_s)
         set_error(
@@ -614,7 +615,7 @@ static void watch_all(struct tsim_server *server, int daemon_file, struct watch 
 static void lose_client(struct request *request) {
     if (request->is_over)
         return;
-    request->until_s = (double)INFINITY;
+    request->has_lost_client = true;
     if (request->place)
         tsim_serve_process_kill(&request->place->process);
     if (request->state == WAITING) {

@@ -105,9 +105,10 @@ struct to_split {
     double n_layers; /* in all stages; twice the model's if two stages hold each */
 };
 
-/* Returns whether stages that take as many layers as they can within the time take them all. With one part each they
- * take them in their order; the more a stage takes, the more time is left to those behind it, because it delays them by
- * one micro-batch and saves them all. With several, the least layer stands for any. */
+/* Lets each stage take as many layers as it can finish within the time, and returns whether all are taken. With one part
+ * a stage, the layers are taken in their order. It is best to take as many as possible: a layer that a stage takes
+ * delays those behind it for one micro-batch and spares them all micro-batches of its work. With several parts, all
+ * layers count as the shortest. */
 static bool all_in_time(const struct to_split *of, double most_s) {
     const struct tsim_schedule_shape *shape = &of->shape;
     double m = tsim_schedule_chunk_microbatches(shape), before_s = 0, n_layers = 0;
@@ -133,8 +134,8 @@ static bool all_in_time(const struct to_split *of, double most_s) {
     return shape->chunks > 1 ? n_layers >= of->n_layers : at == of->model->layers;
 }
 
-/* Raises a bound, in which stages may hold parts of layers, to a little less than the least time of whole ones, or to
- * twice itself. */
+/* Raises a bound, in which stages may hold parts of layers, to a little less than what whole layers take, but not to
+ * more than twice itself. */
 static double with_whole_layers_s(const struct to_split *of, double bound_s) {
     enum { HALVINGS = 10 };
     double low_s = bound_s, high_s = 2 * bound_s;
@@ -143,7 +144,10 @@ static double with_whole_layers_s(const struct to_split *of, double bound_s) {
         return bound_s;
     for (int i = 0; i < HALVINGS; i++) {
         double middle_s = (low_s + high_s) / 2;
-        *(all_in_time(of, middle_s) ? &high_s : &low_s) = middle_s;
+        if (all_in_time(of, middle_s))
+            high_s = middle_s;
+        else
+            low_s = middle_s;
     }
     return low_s;
 }

@@ -16,8 +16,8 @@ double tsim_passes_bound_s(const struct tsim_scenario *scenario, const struct ts
 /* Returns a bound that holds for every split of the layers over the stages. Let W be the time of a micro-batch's passes
  * in all stages, m the micro-batches and p the stages. With one part a stage, stage s is busy for m times its own part
  * of W, after the parts of the stages before it. The longest of these is least if all end together, after W / (1 - (1 -
- * 1/m)^p). With several parts a stage the bound is the mean, m W / p. Whole layers raise it: within the time, stages that
- * each take as many as they can have to take all. */
+ * 1/m)^p). With several parts a stage the bound is the mean, m W / p. Whole layers raise it:
+ * within the time, all must have been taken when each stage takes as many as it can. */
 double tsim_any_split_bound_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs);
 
 /* One accelerator of a stage is busy for these times in its passes; the energy follows from them. */

@@ -25,7 +25,7 @@ struct stream_owner {
     struct tsim_task_events *events; /* of the task under way; NULL: nobody needs them */
 };
 
-/* Links are sampled so many times in what the passes of a step take alone. */
+/* The time that the passes of a step take alone has so many samples of the links. */
 enum { N_LINK_SAMPLES = 200 };
 
 struct step_run {

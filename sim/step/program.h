@@ -239,9 +239,8 @@ struct tsim_step_sink {
     /* needs_whole_passes: with simulation.detail: passes all passes are one task. */
     bool needs_events, needs_whole_passes;
     bool wants_launches; /* true: launches are told with the operators */
-    /* Tells of links that several ranks share, sort by sort, without gaps, whenever a task ends and a 200th of what the
-     * passes take alone has gone by. NULL: not wanted. In a step in which one rank stands for all of a stage's, links are
-     * not told: none is in anybody's way. */
+    /* Tells of links that several ranks share, sort by sort, in samples without gaps. NULL: not wanted. Where one rank
+     * stands for all of a stage's, links are not told: none is in anybody's way. */
     void (*take_links)(void *context, const struct tsim_step_links_sample *sample);
     bool (*wants_operators)(void *context, int32_t stage_group);
     bool (*wants_item)(void *context, const struct tsim_pass_item *item);

@@ -24,28 +24,6 @@ struct check {
     struct unplayed axes[TSIM_N_AXES];
 };
 
-static bool is_shared(const struct tsim_topology *t, int32_t link) {
-    switch (tsim_topology_link_kind(t, link)) {
-    case TSIM_LINK_SWITCH_UP:
-    case TSIM_LINK_SWITCH_DOWN:
-    case TSIM_LINK_SOCKET:
-    case TSIM_LINK_TIER_UP:
-    case TSIM_LINK_TIER_DOWN:
-    case TSIM_LINK_LOCAL:
-    case TSIM_LINK_GLOBAL:
-    case TSIM_LINK_TORUS:
-        return true;
-    case TSIM_LINK_OUT:
-    case TSIM_LINK_IN:
-    case TSIM_LINK_PAIR:
-    case TSIM_LINK_NIC_OUT:
-    case TSIM_LINK_NIC_IN:
-    case TSIM_N_LINK_KINDS:
-        break;
-    }
-    return false;
-}
-
 static void note_operator(void *context, const struct tsim_pass_operator *row) {
     struct check *c = context;
     const struct tsim_op *op = row->op;
@@ -88,7 +66,8 @@ static double find_load(const struct check *c, struct tsim_arena *arena, enum ts
         tsim_pattern_release(&pattern);
     }
     for (int32_t link = 0; link < t->n_links; link++)
-        if (link_bytes[link] > longest_s * t->bytes_per_s[link] && is_shared(t, link)) {
+        if (link_bytes[link] > longest_s * t->bytes_per_s[link] &&
+            tsim_link_is_shared(tsim_topology_link_kind(t, link))) {
             longest_s = link_bytes[link] / t->bytes_per_s[link];
             *fullest = link;
         }

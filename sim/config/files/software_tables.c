@@ -344,7 +344,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .is_omitted_when_zero = true},
     {FLAG("sequence_copies", sequence_copies,
           "sequence parallelism cuts the tokens of each sample: what is gathered is copied into samples, what is "
-          "scattered out of them; with overlap.tensor pieces of sums are summed at the end"),
+          "scattered out of them; with overlap.tensor pieces of sums are summed at the end, and the sum of several products is waited for"),
      .is_omitted_when_zero = true},
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, overlap),
      .table = &tsim_overlap_table, .help = "communication under computation; absent: false"},

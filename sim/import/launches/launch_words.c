@@ -61,3 +61,13 @@ const char *tsim_launch_theirs(const struct tsim_launch_word *words, const char 
         words++;
     return words->theirs;
 }
+
+const char *tsim_primus_machine(const char *path, const char *text) {
+    static const char *const NAMES[] = {"MI300X", "MI325X", "MI355X", "MI250X"};
+    const char *const places[] = {path, text};
+    for (int place = 0; place < 2; place++)
+        for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+            if (strstr(places[place], NAMES[i]))
+                return NAMES[i];
+    return NAMES[0];
+}

@@ -31,3 +31,7 @@ extern const enum tsim_axis tsim_tp_pp_dp_order[TSIM_N_AXES];
 /* These translate a word; they return NULL if the table does not have it. */
 const char *tsim_launch_ours(const struct tsim_launch_word *words, const char *theirs);
 const char *tsim_launch_theirs(const struct tsim_launch_word *words, const char *ours);
+
+/* Returns AMD's machine of a job of Primus: the one that its file's path names (.../configs/MI355X/llama3_8B.yaml), or
+ * else its text, or else MI300X. */
+const char *tsim_primus_machine(const char *path, const char *text);

@@ -6,6 +6,7 @@
 #include "import/launches/gpt.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/launch_log.h"
+#include "import/launches/launch_words.h"
 #include "import/launches/megatron_arguments.h"
 #include "import/overrides.h"
 
@@ -221,25 +222,16 @@ static void put_measured(struct reading *g) {
 
 /* ---- Primus ---- */
 
-const char *tsim_primus_machine(const char *text) {
-    static const char *const NAMES[] = {"MI300X", "MI325X", "MI355X", "MI250X"};
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (strstr(text, NAMES[i]))
-            return NAMES[i];
-    return NULL;
-}
-
 /* Primus prints Megatron-LM's list with names of its own in it. */
 static void add_primus(struct reading *g, struct tsim_gpt *gpt) {
     static const char *const NAMES[] = {"enable_primus_turbo", "auto_continue_train", "disable_last_saving", NULL};
-    const char *machine = tsim_primus_machine(g->r->document->file);
-    machine = machine ? machine : tsim_primus_machine(g->text);
     if (!tsim_recipe_find_any(g->r, NAMES))
         return;
     gpt->software = "primus-2025";
     gpt->says_overlaps = true;
-    tsim_recipe_add(g->r, "Primus", "machine",
-                    tsim_value_new_scalar(g->r->arena, &g->r->at_top, machine ? machine : "MI300X"));
+    tsim_recipe_add(
+        g->r, "Primus", "machine",
+        tsim_value_new_scalar(g->r->arena, &g->r->at_top, tsim_primus_machine(g->r->document->file, g->text)));
 }
 
 /* ---- older and other names ---- */

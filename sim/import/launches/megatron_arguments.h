@@ -6,6 +6,3 @@
 
 extern const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[];
 extern const size_t TSIM_N_MEGATRON_ARGUMENTS;
-
-/* Returns the machine of AMD's that a text names: MI300X for .../configs/MI300X/llama3_8B.yaml. NULL: none. */
-const char *tsim_primus_machine(const char *text);

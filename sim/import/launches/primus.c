@@ -6,6 +6,7 @@
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_log.h"
+#include "import/launches/launch_words.h"
 #include "import/launches/maxtext.h"
 #include "import/launches/megatron_arguments.h"
 #include "import/launches/titan_job.h"
@@ -271,9 +272,9 @@ static void add_flavor(struct reading *g) {
 
 static void add_machine(struct reading *g, const char *key) {
     const struct tsim_value *at = tsim_value_find(g->module, "framework");
-    const char *machine = tsim_primus_machine(g->r->document->file);
     if (!tsim_recipe_find(g->r, key))
-        tsim_recipe_add(g->r, "Primus", key, tsim_value_new_scalar(g->r->arena, at, machine ? machine : "MI300X"));
+        tsim_recipe_add(g->r, "Primus", key,
+                        tsim_value_new_scalar(g->r->arena, at, tsim_primus_machine(g->r->document->file, "")));
 }
 
 static enum tsim_status job(struct reading *g, struct tsim_import_result *result) {

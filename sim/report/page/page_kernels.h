@@ -21,8 +21,8 @@ bool tsim_page_kernels_want_item(const struct tsim_page_kernels *kernels, const 
 void tsim_page_kernels_take(struct tsim_page_kernels *kernels, const struct tsim_step_task *task);
 /* Adds "kernels" to the run: {"stage", "microbatch", "layer", "begin_s", "end_s", "operators": [{"operator", "phase",
  * "pass", "stream", "bound", "in_layer", "begin_s", "end_s", "flops", "hbm_bytes", "sent_bytes"}]}, in the order in
- * which they ended; the stage's first pass lasts from the one `begin_s` to the one `end_s`. `of_layer_alone` leaves
- * out the operators of all other layers. It adds nothing if no operators were told. */
+ * which they ended. The times beside "operators" are those of the first of these passes. `of_layer_alone` leaves out the
+ * operators of all other layers. It adds nothing if no operators were told. */
 void tsim_page_kernels_json(const struct tsim_page_kernels *kernels, int32_t stage, bool of_layer_alone,
                             struct tsim_json *run);
 void tsim_page_kernels_release(struct tsim_page_kernels *kernels);

@@ -26,18 +26,26 @@ static bool add_link(struct sums *sums, int32_t sort, double bytes, double capac
     return true;
 }
 
+static double flowed_bytes(const struct tsim_step_links *step_links, int32_t link) {
+    return tsim_engine_resource_flowed(step_links->links.engine, step_links->links.first_resource + link);
+}
+
+/* Does the same for a link of the topology. */
+static bool add_topology_link(struct sums *sums, const struct tsim_step_links *step_links, int32_t link, double bytes) {
+    const struct tsim_topology *t = step_links->topology;
+    int32_t multiplicity = step_links->stands ? step_links->stands[link] : 1;
+    if (multiplicity == 0 || !(t->bytes_per_s[link] > 0))
+        return false;
+    sums->link_utilizations[t->sorts[link]].n_links += multiplicity - 1;
+    return add_link(sums, t->sorts[link], bytes, t->bytes_per_s[link], multiplicity);
+}
+
 static void add_topology(struct sums *sums, const struct tsim_step_links *step_links) {
     const struct tsim_topology *t = step_links->topology;
     for (int32_t i = 0; i < t->n_links; i++) {
-        int32_t sort = t->sorts[i];
-        double bytes = tsim_engine_resource_flowed(step_links->links.engine, step_links->links.first_resource + i);
-        int32_t multiplicity = step_links->stands ? step_links->stands[i] : 1;
-        if (multiplicity == 0 || !(t->bytes_per_s[i] > 0))
-            continue;
-        sums->link_utilizations[sort].n_links += multiplicity - 1;
-        if (add_link(sums, sort, bytes, t->bytes_per_s[i], multiplicity))
-            tsim_topology_link_name(t, i, sums->link_utilizations[sort].busiest,
-                                    sizeof sums->link_utilizations[sort].busiest);
+        struct tsim_link_utilization *use = &sums->link_utilizations[t->sorts[i]];
+        if (add_topology_link(sums, step_links, i, flowed_bytes(step_links, i)))
+            tsim_topology_link_name(t, i, use->busiest, sizeof use->busiest);
     }
 }
 
@@ -98,16 +106,12 @@ struct tsim_link_samples {
     double *flowed; /* by link, up to `last` */
 };
 
-static bool is_shared(enum tsim_link_kind kind) {
-    return kind >= TSIM_LINK_SWITCH_UP && kind != TSIM_LINK_NIC_OUT && kind != TSIM_LINK_NIC_IN;
-}
-
 struct tsim_link_samples *tsim_link_samples_new(struct tsim_arena *arena, const struct tsim_step_links *step_links,
                                                 const struct tsim_step_sink *sink, double interval_s) {
     const struct tsim_topology *t = step_links->topology;
     int32_t n = 0;
     for (int kind = 0; kind < TSIM_N_LINK_KINDS; kind++)
-        n += is_shared((enum tsim_link_kind)kind) ? t->count[kind] : 0;
+        n += tsim_link_is_shared((enum tsim_link_kind)kind) ? t->count[kind] : 0;
     if (n == 0 || !sink || !sink->take_links)
         return NULL;
     struct tsim_link_samples *samples = TSIM_NEW(arena, struct tsim_link_samples);
@@ -128,16 +132,13 @@ static void tell(struct tsim_link_samples *samples) {
     tsim_tick now = tsim_engine_now(links->engine);
     double begin_s = tsim_engine_seconds(links->engine, samples->last), end_s = tsim_engine_seconds(links->engine, now);
     struct sums sums = {.time_s = end_s - begin_s};
-    for (int kind = 0; kind < TSIM_N_LINK_KINDS; kind++)
-        for (int32_t i = t->first[kind]; is_shared((enum tsim_link_kind)kind) && i < t->first[kind] + t->count[kind];
-             i++) {
-            int32_t multiplicity = samples->step_links->stands ? samples->step_links->stands[i] : 1;
-            int32_t of = samples->stands_for ? samples->stands_for[i] : i;
-            double bytes = tsim_engine_resource_flowed(links->engine, links->first_resource + of);
-            if (multiplicity > 0 && t->bytes_per_s[i] > 0)
-                add_link(&sums, t->sorts[i], bytes - samples->flowed[i], t->bytes_per_s[i], multiplicity);
-            samples->flowed[i] = bytes;
-        }
+    for (int32_t i = 0; i < t->n_links; i++) {
+        if (!tsim_link_is_shared(tsim_topology_link_kind(t, i)))
+            continue;
+        double bytes = flowed_bytes(samples->step_links, samples->stands_for ? samples->stands_for[i] : i);
+        add_topology_link(&sums, samples->step_links, i, bytes - samples->flowed[i]);
+        samples->flowed[i] = bytes;
+    }
     for (int32_t sort = 0; sort < TSIM_N_LINK_SORTS; sort++)
         if (sums.n_links[sort] > 0)
             samples->sink->take_links(

@@ -14,16 +14,20 @@ void tsim_deciding_heed(void) {
     tsim_stop_set(is_asked_to_end, NULL);
 }
 
+struct tsim_plan_search tsim_deciding_search(const struct tsim_deciding *d, const struct tsim_plan_space *space) {
+    return (struct tsim_plan_search){.space = space,
+                                     .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
+                                     .n_threads = d->search->n_threads,
+                                     .is_for_candidates = true,
+                                     .heeds_interrupt = d->search->heeds_interrupt};
+}
+
 enum tsim_status tsim_deciding_know(struct tsim_deciding *d, const struct tsim_plan *bound) {
     struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
     struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
     struct tsim_plan_candidate *candidate = TSIM_NEW(d->arena, struct tsim_plan_candidate);
     struct tsim_plan *never = TSIM_NEW(d->arena, struct tsim_plan);
-    struct tsim_plan_search search = {.space = space,
-                                      .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
-                                      .n_threads = d->search->n_threads,
-                                      .is_for_candidates = true,
-                                      .heeds_interrupt = d->search->heeds_interrupt};
+    struct tsim_plan_search search = tsim_deciding_search(d, space);
     *candidate = *bound->candidate;
     candidate->first_position = 0;
     *space = (struct tsim_plan_space){candidate, 1, candidate->n_points, TSIM_PLAN_COARSE};

@@ -21,6 +21,8 @@ struct tsim_deciding {
 
 /* From now on an interrupt ends what completes the decision. */
 void tsim_deciding_heed(void);
+/* Returns a search for the fastest plan of each candidate. */
+struct tsim_plan_search tsim_deciding_search(const struct tsim_deciding *d, const struct tsim_plan_space *space);
 /* Replaces a bound in all its offers, in their places, by the best plan of its candidate. Offers of a candidate that
  * has none never end. */
 enum tsim_status tsim_deciding_know(struct tsim_deciding *d, const struct tsim_plan *bound);

@@ -190,13 +190,9 @@ static enum tsim_status know_needed(struct tsim_deciding *d) {
 static enum tsim_status search_space(struct tsim_deciding *d, const struct tsim_space *axes) {
     struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
     struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
-    struct tsim_plan_search search = {.space = space,
-                                      .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
-                                      .n_threads = d->search->n_threads,
-                                      .is_for_candidates = true,
-                                      .is_exhaustive = d->search->is_exhaustive,
-                                      .choose_context = d,
-                                      .heeds_interrupt = d->search->heeds_interrupt};
+    struct tsim_plan_search search = tsim_deciding_search(d, space);
+    search.is_exhaustive = d->search->is_exhaustive;
+    search.choose_context = d;
     struct tsim_space *priced = TSIM_NEW(d->arena, struct tsim_space);
     tsim_space_of_machines(d->arena, d->search->source, d->overrides, d->n_overrides, d->search->has_fabrics, axes,
                            priced);

@@ -82,12 +82,12 @@ double tsim_most_chance(enum tsim_grounds evidence) {
 }
 
 double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
-    return fmin(MOST_CHANCES[evidence], floor(chance / TSIM_CHANCE_STEP + TSIM_ROUNDING_FRAC) / (1 / TSIM_CHANCE_STEP));
+    return fmin(MOST_CHANCES[evidence], floor(TSIM_CHANCE_STEPS * chance + TSIM_ROUNDING_FRAC) / TSIM_CHANCE_STEPS);
 }
 
 const char *tsim_chance_text(struct tsim_arena *arena, double chance) {
-    return chance < TSIM_CHANCE_STEP ? tsim_arena_printf(arena, "under %.0f %%", 100 * TSIM_CHANCE_STEP)
-                                     : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
+    return TSIM_CHANCE_STEPS * chance < 1 ? tsim_arena_printf(arena, "under %.0f %%", 100.0 / TSIM_CHANCE_STEPS)
+                                          : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
 }
 
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes) {

@@ -12,9 +12,9 @@
 #define TSIM_MOST_CHANCE_SIMILAR 0.90
 #define TSIM_MOST_CHANCE_ESTIMATE 0.80
 
-/* Chances are told in steps of this, one run among twenty, and never rounded up: whoever reads 90 % finds the ninth of
- * ten cases within the limit. */
-#define TSIM_CHANCE_STEP 0.05
+/* A chance is told in steps of one run among so many, and never rounded up: if it says 90 %, nine of ten cases keep the
+ * limit. */
+#define TSIM_CHANCE_STEPS 20
 
 /* An offer makes the goal if that is at least as likely as missing it. */
 #define TSIM_CHANCE_LIKELY 0.5
