@@ -153,7 +153,7 @@ struct tsim_collective_part {
     bool is_expert; /* its group are the ranks that hold the same experts */
 };
 
-enum { TSIM_MAX_GROUPS = 2, TSIM_MAX_PARTS = 2 * TSIM_MAX_GROUPS };
+enum { TSIM_MAX_GROUPS = 4, TSIM_MAX_PARTS = 4 };
 
 /* The events, by number, that a task waits for and brings about. The task began when three things had happened: the
  * task before it on its stream had ended; so had all tasks that bring about one of its `waits`; and `awaited` tasks had

@@ -308,6 +308,10 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
         (struct tsim_collective_part){op, bytes, is_whole && !is_local ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert},
         n_pieces, &cost);
     if (!is_whole && shard.n_ranks < data.n_ranks) {
+        if (!plan->shards_fully) {
+            take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
+            begin_group(reduce);
+        }
         collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
         add_part_in_pieces(
             reduce,

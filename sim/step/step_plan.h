@@ -18,8 +18,9 @@ struct tsim_direction_plan {
 };
 
 /* A collective of one group of ranks, which hold the same experts or the same of all else. With hybrid sharding,
- * scattered gradients are summed over replicas on a stream of its own, beside the next scatter (torch.distributed.fsdp,
- * _runtime_utils._reduce_grad); the two take their links at mean rates. */
+ * scattered gradients are summed over replicas by a group of its own, after the scatter. Fully sharded, they are summed
+ * on a stream of their own, beside the next scatter (torch.distributed.fsdp, _runtime_utils._reduce_grad); the two are
+ * one group, which takes its links at mean rates. */
 struct tsim_group_collective {
     struct tsim_collective_cost cost;
     double units_share, memory_share; /* of the compute units and of HBM's rate, from passes beside it */

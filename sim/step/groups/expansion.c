@@ -311,7 +311,9 @@ static void add_group(struct builder *b, const struct holder *holders, int32_t n
                       const int32_t *ranks, int32_t n) {
     const struct tsim_data_collective *collective = holders[0].collective;
     const struct tsim_collective_part *part = &collective->parts[k];
-    const struct tsim_group_collective *own = &collective->groups[part->is_expert ? collective->n_groups - 1 : 0];
+    const struct tsim_group_collective *own = collective->groups;
+    for (int32_t i = 1; i < collective->n_groups && collective->groups[i].first_part <= k; i++)
+        own = &collective->groups[i];
     struct tsim_collective_request request = {.op = part->op, .bytes = part->bytes};
     struct tsim_pattern *pattern = new_pattern(b);
     tsim_pattern_build(pattern, b->step_links->topology, ranks, n, &request);
