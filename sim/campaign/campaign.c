@@ -203,12 +203,25 @@ static struct tsim_amount mean_time(struct tsim_term_recorder *r, const struct t
                                    tsim_given(r, "a day", TSIM_DAY_S, TSIM_TIME_S, "definition")));
 }
 
+/* Returns the power that the nodes draw in training, spares included. */
+static struct tsim_amount drawn_by_nodes(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                         const struct tsim_work *work, const struct tsim_campaign *c) {
+    static const char *const NAME = "power of the nodes in training";
+    if (!c->has_failures)
+        return tsim_product(r, NAME, "energy of the steps / their time", TSIM_WATTS,
+                            TSIM_PARTS(work->energy, tsim_inverse(work->time)));
+    return tsim_product(r, NAME, "power at the meter / PUE", TSIM_WATTS,
+                        TSIM_PARTS(tsim_figure(r, "campaign.power.loaded_w", c->loaded_w, TSIM_WATTS),
+                                   tsim_inverse(tsim_of_scenario(r, "energy.pue", sc->energy.pue, TSIM_FRACTION))));
+}
+
 static void fill_ownership(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const struct tsim_work *work,
                            bool has_tokens, struct tsim_campaign *c) {
     struct tsim_ownership_run run = {.accelerators = tsim_accelerators_with_spares(r, sc, c->spares),
                                      .time = c->has_failures ? mean_time(r, c) : work->time,
                                      .electricity_usd =
                                          tsim_figure(r, "campaign.electricity_usd", c->electricity_usd, TSIM_USD)};
+    run.drawn = drawn_by_nodes(r, sc, work, c);
     run.rent_usd.value = c->rent_usd;
     if (!isnan(c->rent_usd))
         run.rent_usd = tsim_figure(r, "campaign.rent_usd", c->rent_usd, TSIM_USD);

@@ -13,14 +13,13 @@ static struct tsim_amount year(struct tsim_term_recorder *r) {
     return definition(r, "a year", TSIM_YEAR_S, TSIM_TIME_S);
 }
 
-struct tsim_amount tsim_annuity_per_y(struct tsim_term_recorder *r, const struct tsim_cost_spec *cost) {
-    static const char *const NAME = "capital's cost of a year, over the capital";
+struct tsim_amount tsim_annuity_per_y(struct tsim_term_recorder *r, const char *name, const struct tsim_cost_spec *cost,
+                                      struct tsim_amount residual) {
     struct tsim_amount one = definition(r, "the capital", 1, TSIM_FRACTION),
-                       interest = tsim_of_scenario(r, "cost.interest", cost->interest_frac, TSIM_FRACTION),
-                       residual = tsim_of_scenario(r, "cost.residual", cost->residual_frac, TSIM_FRACTION);
+                       interest = tsim_of_scenario(r, "cost.interest", cost->interest_frac, TSIM_FRACTION);
     if (cost->interest_frac <= 0)
         return tsim_product(
-            r, NAME, "(1 - residual) / lifetime in years", TSIM_FRACTION,
+            r, name, "(1 - residual) / lifetime in years", TSIM_FRACTION,
             TSIM_PARTS(tsim_sum(r, "what is lost", "capital - residual", TSIM_FRACTION,
                                 TSIM_PARTS(one, tsim_inverse(residual))),
                        year(r), tsim_inverse(tsim_of_scenario(r, "cost.lifetime", cost->lifetime_s, TSIM_TIME_S))));
@@ -37,7 +36,7 @@ struct tsim_amount tsim_annuity_per_y(struct tsim_term_recorder *r, const struct
                                                            TSIM_FRACTION, TSIM_PARTS(residual, later)))));
     struct tsim_amount paid = tsim_sum(r, "what is paid back", "capital - worth of 1 at the end", TSIM_FRACTION,
                                        TSIM_PARTS(one, tsim_inverse(later)));
-    return tsim_product(r, NAME, "what is lost x interest / what is paid back", TSIM_FRACTION,
+    return tsim_product(r, name, "what is lost x interest / what is paid back", TSIM_FRACTION,
                         TSIM_PARTS(lost, interest, tsim_inverse(paid)));
 }
 
@@ -68,30 +67,73 @@ double tsim_embodied_kg(struct tsim_term_recorder *r, const struct tsim_scenario
 
 /* ---- the machine ---- */
 
-static struct tsim_amount capital_of(struct tsim_term_recorder *r, const struct tsim_cost_spec *c,
-                                     struct tsim_amount accelerators) {
+struct tsim_amount tsim_facility_usd(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                     struct tsim_amount accelerators, struct tsim_amount drawn) {
+    const struct tsim_node *node = sc->cluster.node;
+    if (!(sc->cost.facility_usd_per_kw > 0))
+        return (struct tsim_amount){0};
+    struct tsim_amount life = lifetime(r, sc), whole = definition(r, "its whole life", 1, TSIM_FRACTION),
+                       kw = definition(r, "a kW", 1e3, TSIM_WATTS);
+    struct tsim_amount share = tsim_smallest(
+        r, "part of its life", "the machine's life over the facility's, at most 1", TSIM_FRACTION,
+        TSIM_PARTS(
+            tsim_product(r, "the machine's life over the facility's", "lifetime / facility_lifetime", TSIM_FRACTION,
+                         TSIM_PARTS(life, tsim_inverse(tsim_of_scenario(r, "cost.facility_lifetime",
+                                                                        sc->cost.facility_lifetime_s, TSIM_TIME_S)))),
+            whole));
+    if (node->power_limit_w > 0)
+        drawn = tsim_product(r, "the most that the nodes draw", "accelerators / accelerators of a node x its limit",
+                             TSIM_WATTS,
+                             TSIM_PARTS(accelerators,
+                                        tsim_inverse(tsim_given(r, "accelerators of a node", (double)node->accelerators,
+                                                                TSIM_COUNT, "the node's file")),
+                                        tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, "power.limit",
+                                                     node->power_limit_w, TSIM_WATTS)));
+    return tsim_product(
+        r, "campaign.ownership.facility_usd", "kW of the nodes x price of a kW x part of its life", TSIM_USD,
+        TSIM_PARTS(drawn, tsim_inverse(kw),
+                   tsim_of_scenario(r, "cost.facility", sc->cost.facility_usd_per_kw, TSIM_USD), share));
+}
+
+/* This is what is bought, and what a year of it costs. */
+struct machine {
+    struct tsim_amount usd, annuity, maintenance; /* nodes, network and storage; the last two over that price */
+    struct tsim_amount facility_usd, facility_annuity;
+};
+
+static struct machine machine_of(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                 const struct tsim_ownership_run *run) {
+    const struct tsim_cost_spec *c = &sc->cost;
     struct tsim_amount around =
         tsim_sum(r, "machine over its accelerators", "1 + host + network + storage", TSIM_FRACTION,
                  TSIM_PARTS(definition(r, "the accelerators", 1, TSIM_FRACTION),
                             tsim_of_scenario(r, "cost.host", c->host_frac, TSIM_FRACTION),
                             tsim_of_scenario(r, "cost.network", c->network_frac, TSIM_FRACTION),
                             tsim_of_scenario(r, "cost.storage", c->storage_frac, TSIM_FRACTION)));
-    return tsim_product(
-        r, "campaign.ownership.capital_usd", "accelerators x price x (1 + host + network + storage)", TSIM_USD,
-        TSIM_PARTS(accelerators, tsim_of_scenario(r, "cost.purchase", c->purchase_usd, TSIM_USD), around));
+    return (struct machine){
+        .usd = tsim_product(
+            r, "price of the machine", "accelerators x price x (1 + host + network + storage)", TSIM_USD,
+            TSIM_PARTS(run->accelerators, tsim_of_scenario(r, "cost.purchase", c->purchase_usd, TSIM_USD), around)),
+        .annuity = tsim_annuity_per_y(r, "capital's cost of a year, over the capital", c,
+                                      tsim_of_scenario(r, "cost.residual", c->residual_frac, TSIM_FRACTION)),
+        .maintenance = tsim_of_scenario(r, "cost.maintenance", c->maintenance_frac, TSIM_FRACTION),
+        .facility_usd = tsim_facility_usd(r, sc, run->accelerators, run->drawn),
+        .facility_annuity = tsim_annuity_per_y(r, "the facility's cost of a year, over its price", c,
+                                               definition(r, "nothing is left of its share", 0, TSIM_FRACTION))};
 }
 
-struct machine { /* and what a year of it costs, over its price */
-    struct tsim_amount capital, annuity, maintenance;
-};
+/* Returns what the machine and its facility cost in a year, without their upkeep. */
+static struct tsim_amount capital_per_y(struct tsim_term_recorder *r, const struct machine *m) {
+    return tsim_sum(r, "capital's cost of a year", "of the machine + of the facility", TSIM_USD,
+                    TSIM_PARTS(tsim_product(r, "the machine's cost of a year", "its price x what a year of it costs",
+                                            TSIM_USD, TSIM_PARTS(m->usd, m->annuity)),
+                               tsim_product(r, "the facility's cost of a year", "its price x what a year of it costs",
+                                            TSIM_USD, TSIM_PARTS(m->facility_usd, m->facility_annuity))));
+}
 
-static struct tsim_amount fixed_per_y(struct tsim_term_recorder *r, const struct machine *m) {
-    return tsim_sum(r, "campaign.ownership.fixed_usd_per_year", "capital x (its cost of a year + maintenance)",
-                    TSIM_USD,
-                    TSIM_PARTS(tsim_product(r, "capital's cost of a year", "capital x what a year of it costs",
-                                            TSIM_USD, TSIM_PARTS(m->capital, m->annuity)),
-                               tsim_product(r, "maintenance of a year", "capital x maintenance", TSIM_USD,
-                                            TSIM_PARTS(m->capital, m->maintenance))));
+static struct tsim_amount maintenance_per_y(struct tsim_term_recorder *r, const struct machine *m) {
+    return tsim_product(r, "maintenance of a year", "price of the machine x maintenance", TSIM_USD,
+                        TSIM_PARTS(m->usd, m->maintenance));
 }
 
 /* ---- the run ---- */
@@ -133,11 +175,11 @@ static void fill_run(struct tsim_term_recorder *r, const struct tsim_scenario *s
         tsim_product(r, "years of the machine", "time of the run / a year / utilization", TSIM_FRACTION,
                      TSIM_PARTS(run->time, tsim_inverse(year(r)), tsim_inverse(utilization(r, sc))));
     struct tsim_amount capital =
-        tsim_product(r, "campaign.ownership.run_capital_usd", "capital x its cost of a year x years of the machine",
-                     TSIM_USD, TSIM_PARTS(m->capital, m->annuity, years));
+        tsim_product(r, "campaign.ownership.run_capital_usd", "capital's cost of a year x years of the machine",
+                     TSIM_USD, TSIM_PARTS(capital_per_y(r, m), years));
     struct tsim_amount maintenance =
-        tsim_product(r, "campaign.ownership.run_maintenance_usd", "capital x maintenance x years of the machine",
-                     TSIM_USD, TSIM_PARTS(m->capital, m->maintenance, years));
+        tsim_product(r, "campaign.ownership.run_maintenance_usd", "maintenance of a year x years of the machine",
+                     TSIM_USD, TSIM_PARTS(maintenance_per_y(r, m), years));
     struct tsim_amount power =
         tsim_product(r, "campaign.ownership.run_power_usd", "electricity / PUE", TSIM_USD,
                      TSIM_PARTS(run->electricity_usd,
@@ -178,12 +220,14 @@ void tsim_ownership(struct tsim_term_recorder *r, const struct tsim_scenario *sc
                                        r, "campaign.rent_usd_per_trillion_tokens", run->rent_usd, run->tokens)};
     if (!out->has)
         r = NULL; /* a machine without a price has no tree */
-    const struct machine machine = {.capital = capital_of(r, c, run->accelerators),
-                                    .annuity = tsim_annuity_per_y(r, c),
-                                    .maintenance =
-                                        tsim_of_scenario(r, "cost.maintenance", c->maintenance_frac, TSIM_FRACTION)};
-    out->capital_usd = machine.capital.value;
-    struct tsim_amount fixed = fixed_per_y(r, &machine);
+    const struct machine machine = machine_of(r, sc, run);
+    out->facility_usd = machine.facility_usd.value;
+    out->capital_usd = tsim_sum(r, "campaign.ownership.capital_usd", "machine + facility", TSIM_USD,
+                                TSIM_PARTS(machine.usd, machine.facility_usd))
+                           .value;
+    struct tsim_amount fixed =
+        tsim_sum(r, "campaign.ownership.fixed_usd_per_year", "capital's cost of a year + maintenance", TSIM_USD,
+                 TSIM_PARTS(capital_per_y(r, &machine), maintenance_per_y(r, &machine)));
     out->fixed_usd_per_y = fixed.value;
     fill_run(r, sc, run, &machine, out);
     fill_breakeven(r, sc, run, fixed, out);

@@ -7,8 +7,12 @@
 
 #define YEAR_S (365.25 * 86400)
 
+static const struct tsim_node NODE = {.name = "node", .accelerators = 8},
+                              LIMITED = {.name = "limited", .accelerators = 8, .power_limit_w = 10e3};
+
+/* The facility costs nothing, unless a test gives it a price. */
 static struct tsim_scenario scenario_of(void) {
-    struct tsim_scenario sc = {.n_accelerators = 1000};
+    struct tsim_scenario sc = {.n_accelerators = 1000, .cluster = {.node = &NODE, .accelerators_per_node = 8}};
     sc.cost.purchase_usd = 30000;
     sc.cost.lifetime_s = 4 * YEAR_S;
     sc.cost.utilization_frac = 1;
@@ -22,7 +26,8 @@ static struct tsim_ownership_run quarter(void) {
                                        .time = {.value = YEAR_S / 4},
                                        .electricity_usd = {.value = 100e3},
                                        .rent_usd = {.value = 6e6},
-                                       .tokens = {.value = 2e12}};
+                                       .tokens = {.value = 2e12},
+                                       .drawn = {.value = 1e6}};
 }
 
 /* 30 M USD over 4 years are 7.5 M a year. */
@@ -61,10 +66,33 @@ TSIM_TEST(everything_adds_to_the_price) {
     ck_assert_double_eq_tol(own.maintenance_usd, 41.25e6 * 0.05 / 4 / 0.5, 1);
 }
 
+/* 1 MW takes up a fifth of the life of a facility of 10 M USD a MW, or all of it if the machine lasts as long. */
+TSIM_TEST(the_facility_is_paid_for_as_long_as_the_machine_lasts) {
+    struct tsim_scenario sc = scenario_of();
+    struct tsim_ownership_run run = quarter();
+    struct tsim_ownership own;
+    sc.cost.facility_usd_per_kw = 10e3;
+    sc.cost.facility_lifetime_s = 20 * YEAR_S;
+    sc.cost.residual_frac = 0.1;
+    sc.cost.maintenance_frac = 0.05;
+    tsim_ownership(NULL, &sc, &run, &own);
+    ck_assert_double_eq_tol(own.facility_usd, 2e6, 1);
+    ck_assert_double_eq_tol(own.capital_usd, 32e6, 1);
+    /* nothing is left of the facility's part, and maintenance is the machine's */
+    ck_assert_double_eq_tol(own.fixed_usd_per_y, (30e6 * 0.9 + 2e6) / 4 + 30e6 * 0.05, 1);
+    ck_assert_double_eq_tol(own.capital_share_usd, (30e6 * 0.9 + 2e6) / 16, 1);
+    sc.cost.facility_lifetime_s = 2 * YEAR_S;
+    tsim_ownership(NULL, &sc, &run, &own);
+    ck_assert_double_eq_tol(own.facility_usd, 10e6, 1);
+    sc.cluster.node = &LIMITED; /* 125 nodes of 10 kW */
+    tsim_ownership(NULL, &sc, &run, &own);
+    ck_assert_double_eq_tol(own.facility_usd, 12.5e6, 1);
+}
+
 /* Returns the annuity of a loan of five years. */
 static double annuity_per_y(double interest, double residual) {
-    const struct tsim_cost_spec cost = {.interest_frac = interest, .residual_frac = residual, .lifetime_s = 5 * YEAR_S};
-    return tsim_annuity_per_y(NULL, &cost).value;
+    const struct tsim_cost_spec cost = {.interest_frac = interest, .lifetime_s = 5 * YEAR_S};
+    return tsim_annuity_per_y(NULL, NULL, &cost, (struct tsim_amount){.value = residual}).value;
 }
 
 /* Payments at the annuity bring a loan to what is left of it: year after year, not by the formula. */

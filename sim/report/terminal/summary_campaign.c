@@ -156,7 +156,7 @@ static void print_failures(struct tsim_screen *screen, const struct tsim_result 
         print_spot(screen, c);
 }
 
-/* Prints the price of the whole machine, and its parts. */
+/* Prints what the whole machine costs with its part of the facility, and its parts. */
 static void print_capital(struct tsim_screen *screen, const struct tsim_cost_spec *cost,
                           const struct tsim_campaign *campaign) {
     double accelerators_usd = campaign->purchase_usd;
@@ -166,6 +166,8 @@ static void print_capital(struct tsim_screen *screen, const struct tsim_cost_spe
         money(screen, "network", cost->network_frac > 0 ? cost->network_frac * accelerators_usd : (double)NAN, parts);
     parts =
         money(screen, "storage", cost->storage_frac > 0 ? cost->storage_frac * accelerators_usd : (double)NAN, parts);
+    double facility_usd = campaign->own.facility_usd;
+    parts = money(screen, "its share of the facility's lifetime", facility_usd > 0 ? facility_usd : (double)NAN, parts);
     tsim_screen_line(screen, "buying", "%s: %s", tsim_screen_human(screen, campaign->own.capital_usd, TSIM_USD), parts);
 }
 

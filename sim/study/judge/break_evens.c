@@ -210,7 +210,7 @@ static void say_utilization(struct tsim_arena *arena, struct tsim_decision *deci
         utilization <= 1
             ? tsim_arena_printf(arena,
                                 "over %s such a cluster is cheaper to own than to rent if it is in use more "
-                                "than %.0f %% of the time (without its facility)",
+                                "than %.0f %% of the time",
                                 life, 100 * utilization)
             : tsim_arena_printf(
                   arena, "over %s such a cluster is cheaper to rent than to own however much it is in use", life);

@@ -1,6 +1,7 @@
 #include "study/judge/offer.h"
 
 #include "base/quantile.h"
+#include "campaign/ownership.h"
 #include "results/format.h"
 #include "study/judge/forecast.h"
 #include "study/judge/uncertainty.h"
@@ -165,17 +166,15 @@ double tsim_offer_nodes(const struct tsim_offer *offer) {
 static struct tsim_capital capital_of(const struct tsim_offer *offer) {
     const struct tsim_scenario *job = tsim_offer_job(offer);
     const struct tsim_cost_spec *c = &job->cost;
-    const struct tsim_node *node = job->cluster.node;
-    double nodes = tsim_offer_nodes(offer);
-    double usd = nodes * (double)job->cluster.accelerators_per_node * c->purchase_usd;
-    double kw = (node->power_limit_w > 0 ? nodes * node->power_limit_w
-                                         : tsim_offer_figure(offer, TSIM_OUTCOME_LOADED_POWER) / job->energy.pue) /
-                1e3;
+    struct tsim_amount accelerators = {.value = tsim_offer_nodes(offer) * (double)job->cluster.accelerators_per_node};
+    double usd = accelerators.value * c->purchase_usd;
+    double drawn_w = tsim_offer_figure(offer, TSIM_OUTCOME_LOADED_POWER) / job->energy.pue;
     struct tsim_capital capital = {.nodes_usd = usd * (1 + c->host_frac),
                                    .network_usd = usd * c->network_frac,
                                    .storage_usd = usd * c->storage_frac};
-    capital.facility_usd =
-        usd > 0 ? or_nothing(kw) * c->facility_usd_per_kw * fmin(1, c->lifetime_s / c->facility_lifetime_s) : 0;
+    if (usd > 0)
+        capital.facility_usd =
+            tsim_facility_usd(NULL, job, accelerators, (struct tsim_amount){.value = or_nothing(drawn_w)}).value;
     capital.usd = capital.nodes_usd + capital.network_usd + capital.storage_usd + capital.facility_usd;
     return capital;
 }
