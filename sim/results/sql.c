@@ -7,6 +7,7 @@
 #include <math.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 5000, WAL_RETRIES = 100, WAL_RETRY_MS = 20, MOST_TEXT_BYTES = 64 << 20 };
@@ -31,14 +32,17 @@ enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing
     struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = store->file}, NULL,
                                               "cannot %s: %s", doing, sqlite3_errmsg(store->db));
     int system_error = sqlite3_system_errno(store->db);
-    if (code == SQLITE_CANTOPEN && store->mode == TSIM_STORE_READ && system_error == ENOENT)
+    bool is_there = access(store->file, R_OK) == 0;
+    if (code == SQLITE_CANTOPEN && store->mode == TSIM_STORE_READ && system_error == ENOENT && !is_there)
         snprintf(diag->message, sizeof diag->message, "there is no such database");
     if (code == SQLITE_BUSY)
         tsim_diag_hint(diag, "another program holds the database; --db FILE logs to another one, --no-db to none");
     else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
         tsim_diag_hint(diag, "--db FILE logs to another file; this one was left as it is");
-    else if (code == SQLITE_READONLY)
-        tsim_diag_hint(diag, "reading takes a folder that can be written (for the log of SQLite): copy the file there");
+    else if (store->mode == TSIM_STORE_READ && is_there && (code == SQLITE_READONLY || code == SQLITE_CANTOPEN))
+        tsim_diag_hint(
+            diag,
+            "a log of SQLite stands beside the file, and its folder cannot be written: copy both to another folder");
     else if (store->mode == TSIM_STORE_READ)
         tsim_diag_hint(diag, "'tsim run' and 'tsim sweep' make one; --db FILE names another one");
     else if (code == SQLITE_CANTOPEN && system_error)
@@ -315,6 +319,50 @@ static enum tsim_status set_up(struct tsim_store *store, struct tsim_diags *diag
     return check_version(store, diags);
 }
 
+/* Opens the file of that name, never a URI; without a name SQLite's own temporary one. A frozen one is read as it is,
+ * without a log or locks. */
+static int open_file(struct tsim_arena *arena, const char *file, int flags, bool is_frozen, sqlite3 **db) {
+    const char *name = tsim_arena_printf(arena, "%s%s", file[0] == '/' || !file[0] ? "" : "./", file);
+    flags |= SQLITE_OPEN_NOMUTEX;
+    if (is_frozen) {
+        char *uri = tsim_arena_printf(arena, "file:%*s", (int)(3 * strlen(name)), "");
+        char *at = uri + strlen("file:");
+        for (const char *c = name; *c; c++)
+            at += sprintf(at, strchr("%?#", *c) ? "%%%02x" : "%c", *c);
+        name = tsim_arena_printf(arena, "%.*s?immutable=1", (int)(at - uri), uri);
+        flags |= SQLITE_OPEN_URI;
+    }
+    return sqlite3_open_v2(name, db, flags, NULL);
+}
+
+/* Returns whether SQLite cannot make its log beside the file, and none with anything in it is there: nobody is writing,
+ * so the file can be read as it is. */
+static bool is_frozen(struct tsim_arena *arena, const struct tsim_store *store) {
+    if (store->mode != TSIM_STORE_READ || tsim_sql_query_integer(store, "PRAGMA user_version") >= 0)
+        return false;
+    int code = sqlite3_errcode(store->db);
+    struct stat log;
+    return (code == SQLITE_READONLY || code == SQLITE_CANTOPEN) && access(store->file, R_OK) == 0 &&
+           (stat(tsim_arena_printf(arena, "%s-wal", store->file), &log) != 0 || log.st_size == 0);
+}
+
+/* Refuses what would keep nothing. */
+static enum tsim_status check_file(const struct tsim_store *store, struct tsim_diags *diags) {
+    struct stat about;
+    const char *why = NULL;
+    if (strcmp(store->file, ":memory:") == 0)
+        why = "a database in memory is gone with the command";
+    else if (stat(store->file, &about) == 0 && !S_ISREG(about.st_mode))
+        why =
+            S_ISDIR(about.st_mode) ? "this is a folder, not a database" : "this is no file that could hold a database";
+    if (!why)
+        return TSIM_OK;
+    tsim_diag_hint(tsim_sql_refuse(store, diags, why),
+                   store->mode == TSIM_STORE_WRITE ? "--db FILE logs to a file, --no-db to none"
+                                                   : "--db FILE names a file that 'tsim run' or 'tsim sweep' wrote");
+    return TSIM_ERR_DB;
+}
+
 enum tsim_status tsim_sql_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
                                const char *const *migrations, int version, struct tsim_store **store,
                                struct tsim_diags *diags) {
@@ -323,11 +371,16 @@ enum tsim_status tsim_sql_open(struct tsim_arena *arena, const char *file, enum 
     opened->mode = mode;
     opened->migrations = migrations;
     opened->version = version;
+    TSIM_TRY(check_file(opened, diags));
     /* A reader also asks for writing (and does without if the file does not allow it), because the last one to close a
      * database in WAL mode must be able to remove the files beside it. */
     int create = mode == TSIM_STORE_WRITE ? SQLITE_OPEN_CREATE : 0;
-    int code = sqlite3_open_v2(file, &opened->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, NULL);
+    int code = open_file(arena, file, SQLITE_OPEN_READWRITE | create, false, &opened->db);
     enum tsim_status status = TSIM_OK;
+    if (code == SQLITE_OK && is_frozen(arena, opened)) {
+        sqlite3_close(opened->db);
+        code = open_file(arena, file, SQLITE_OPEN_READONLY, true, &opened->db);
+    }
     if (code != SQLITE_OK) {
         status = tsim_sql_fail(opened, "open the database", diags);
     } else {
@@ -347,7 +400,7 @@ enum tsim_status tsim_sql_open_foreign(struct tsim_arena *arena, const char *fil
     struct tsim_store *opened = TSIM_NEW(arena, struct tsim_store);
     opened->file = tsim_arena_strdup(arena, file);
     opened->mode = TSIM_STORE_READ;
-    int code = sqlite3_open_v2(file, &opened->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    int code = open_file(arena, file, SQLITE_OPEN_READONLY, false, &opened->db);
     if (code == SQLITE_OK && tsim_sql_query_integer(opened, "SELECT count(*) FROM sqlite_schema") >= 0) {
         *store = opened;
         return TSIM_OK;

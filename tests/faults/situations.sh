@@ -69,6 +69,12 @@ chmod 755 "$work" && chmod 555 locked
 if "${nobody[@]}" "$tsim" check small.yaml >/dev/null 2>&1; then
     check "a database in a read-only folder" ends 5 "${nobody[@]}" "$tsim" run small.yaml --db locked/a.db
     check "a database that is read-only" ends 5 "${nobody[@]}" "$tsim" run small.yaml --db locked/there.db
+    check "reading in a read-only folder" ends 0 "${nobody[@]}" "$tsim" runs --db locked/there.db
+    check "which has the run" grep -q small out
+    echo log >locked/there.db-wal
+    check "reading beside a log that cannot be taken in" ends 5 "${nobody[@]}" "$tsim" runs --db locked/there.db
+    check "which is said" grep -q 'a log of SQLite stands beside the file' err
+    rm locked/there.db-wal
     check "a sweep into a read-only folder" ends 5 "${nobody[@]}" "$tsim" sweep small.yaml --vary simulation.seed=1,2 --db locked/a.db
     check "a report in a read-only folder" ends 5 "${nobody[@]}" "$tsim" run small.yaml --no-db --report locked/r.html
     check "JSON in a read-only folder" ends 5 "${nobody[@]}" "$tsim" run small.yaml --no-db --json=locked/o.json
