@@ -186,10 +186,16 @@ enum tsim_adapter_target { /* products with weights; products that are joined ma
                            TSIM_N_TARGETS
 };
 enum tsim_base_precision { TSIM_BASE_AS_TRAINING, TSIM_BASE_INT8, TSIM_BASE_NF4 };
+enum tsim_expert_adapters { /* beside the products of routed experts: of each expert, one for all of a rank, or none */
+                            TSIM_ADAPTERS_OF_EACH,
+                            TSIM_ADAPTERS_SHARED,
+                            TSIM_ADAPTERS_OF_NONE
+};
 struct tsim_adapter_spec {
     enum tsim_adapter_kind kind; /* NONE: the model itself is trained, and nothing else counts */
     int64_t rank;
     unsigned targets; /* a set of 1 << enum tsim_adapter_target */
+    enum tsim_expert_adapters experts;
     enum tsim_base_precision base_precision;
     double dropout_frac; /* part of an adapter's input that is dropped */
     bool drops_result;

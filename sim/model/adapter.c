@@ -21,7 +21,8 @@ struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *z, enum tsim_l
     struct tsim_adapters of = {.k = z->h, .is_column_parallel = true};
     double gate = (tsim_model_up_products(z->model) - 1) * z->f;
     bool is_latent = product == TSIM_PRODUCT_QKV && z->model->latent.kv_rank > 0;
-    if (!tsim_is_frozen(z->scenario) || z->groups > 1 || is_latent)
+    bool has_none = z->is_routed && z->scenario->training.adapter.experts == TSIM_ADAPTERS_OF_NONE;
+    if (!tsim_is_frozen(z->scenario) || has_none || is_latent)
         return of;
     switch (product) {
     case TSIM_PRODUCT_QKV:
@@ -80,13 +81,27 @@ static double rank_of(const struct tsim_op_shape *z) {
     return (double)z->scenario->training.adapter.rank;
 }
 
+static bool is_shared(const struct tsim_op_shape *z) {
+    return z->is_routed && z->scenario->training.adapter.experts == TSIM_ADAPTERS_SHARED;
+}
+
+/* Returns the tensor ranks that divide an adapter. Products of experts are divided apart from the others. */
+static double tensor_ranks(const struct tsim_op_shape *z) {
+    return z->is_routed ? (double)tsim_expert_tensor(&z->scenario->parallelism) : z->tp;
+}
+
+double tsim_routed_adapter_sets(const struct tsim_scenario *sc) {
+    bool is_one = sc->training.adapter.experts == TSIM_ADAPTERS_SHARED;
+    return is_one ? 1 : (double)sc->model->experts.count / (double)sc->parallelism.expert;
+}
+
 /* Returns an adapter's parameters on this rank. If the product's columns are divided, n is this rank's and r is cut; if
  * its rows are, k is this rank's and n is cut. Either way a tensor rank has its part of both matrices. */
 double tsim_adapters_parameters(const struct tsim_op_shape *z, struct tsim_adapters of) {
-    double parameters = 0, r = rank_of(z);
+    double parameters = 0, r = rank_of(z), tp = tensor_ranks(z);
     for (int32_t i = 0; i < of.count; i++)
-        parameters += of.is_column_parallel ? r / z->tp * of.k + r * of.n[i] : r * of.k + r * of.n[i] / z->tp;
-    return parameters;
+        parameters += of.is_column_parallel ? r / tp * of.k + r * of.n[i] : r * of.k + r * of.n[i] / tp;
+    return parameters * (z->is_routed ? tsim_routed_adapter_sets(z->scenario) : 1);
 }
 
 double tsim_attention_adapter_parameters(const struct tsim_op_shape *z) {
@@ -177,52 +192,76 @@ static bool scales_result(const struct tsim_op_shape *z) {
     return z->software->fusion != TSIM_FUSION_COMPILE && !z->software->adapter_scale_inside;
 }
 
-static void dropout(struct tsim_op_list *list, const struct tsim_op_shape *z, bool is_there, double elements) {
-    if (is_there)
-        elementwise(list, "adapter dropout", elements, 2 * z->element_bytes + 1, 1);
+/* Returns the shape of an adapter's products: `groups` of them, if each expert has its own, with t rows each. */
+static struct tsim_op_shape of_each(const struct tsim_op_shape *z) {
+    struct tsim_op_shape each = *z;
+    each.groups = is_shared(z) ? 1 : z->groups;
+    each.t = z->groups * z->t / each.groups;
+    each.tp = tensor_ranks(z);
+    return each;
 }
 
-static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, bool is_gather) {
-    if (z->tp > 1)
+static double rows_of(const struct tsim_op_shape *each) {
+    return each->groups * each->t;
+}
+
+static struct tsim_op *product(struct tsim_op_list *list, const struct tsim_op_shape *each, const char *name, double m,
+                               double n, double k, double result_bytes) {
+    struct tsim_op *op = gemm(list, name, each->attention_precision, m, n, k, each->element_bytes, result_bytes);
+    return each->groups > 1 ? grouped(op, each) : op;
+}
+
+/* Adds a pass over tensors, of each expert after another if their products are. */
+static void pass(struct tsim_op_list *list, const struct tsim_op_shape *each, const char *name, double elements,
+                 double bytes, double kernels) {
+    bool is_sequential = each->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL;
+    elementwise(list, name, elements, bytes, kernels * (is_sequential ? each->groups : 1));
+}
+
+static void dropout(struct tsim_op_list *list, const struct tsim_op_shape *each, bool is_there, double elements) {
+    if (is_there)
+        pass(list, each, "adapter dropout", elements, 2 * each->element_bytes + 1, 1);
+}
+
+static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *each, bool is_gather) {
+    if (each->tp > 1)
         tensor_collective(list, is_gather ? "tensor: gather, adapter" : "tensor: reduce, adapter",
-                          is_gather ? TSIM_OP_ALL_GATHER : TSIM_OP_ALL_REDUCE, z->t * rank_of(z) * z->element_bytes,
-                          TSIM_EXPOSED);
+                          is_gather ? TSIM_OP_ALL_GATHER : TSIM_OP_ALL_REDUCE,
+                          rows_of(each) * rank_of(each) * each->element_bytes, TSIM_EXPOSED);
 }
 
 void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, struct tsim_adapters of) {
-    double e = z->element_bytes, r = rank_of(z);
-    enum tsim_precision precision = z->attention_precision;
+    const struct tsim_op_shape each = of_each(z);
+    double e = z->element_bytes, r = rank_of(z), rows = rows_of(&each);
     for (int32_t i = 0; i < of.count; i++) {
-        dropout(list, z, i < dropped_inputs(z, &of), z->t * of.k);
-        gemm(list, "adapter down", precision, z->t, of.is_column_parallel ? r / z->tp : r, of.k, e, e);
-        exchange(list, z, of.is_column_parallel);
-        gemm(list, "adapter up", precision, z->t, of.n[i], r, e, e);
-        dropout(list, z, drops_result(z), z->t * of.n[i]);
-        elementwise(list, "adapter, add", z->t * of.n[i], (scales_result(z) ? 2 + 3 : 3) * e, scales_result(z) ? 2 : 1);
+        dropout(list, &each, i < dropped_inputs(z, &of), rows * of.k);
+        product(list, &each, "adapter down", each.t, of.is_column_parallel ? r / each.tp : r, of.k, e);
+        exchange(list, &each, of.is_column_parallel);
+        product(list, &each, "adapter up", each.t, of.n[i], r, e);
+        dropout(list, &each, drops_result(z), rows * of.n[i]);
+        pass(list, &each, "adapter, add", rows * of.n[i], (scales_result(z) ? 2 + 3 : 3) * e, scales_result(z) ? 2 : 1);
     }
 }
 
-static struct tsim_op *gradient(struct tsim_op *op, bool of_weight) {
+static void gradient(struct tsim_op *op, bool of_weight) {
     op->is_gradient = true;
     op->is_weight_gradient = of_weight;
-    return op;
 }
 
 void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, struct tsim_adapters of) {
-    double e = z->element_bytes, r = rank_of(z);
-    enum tsim_precision precision = z->attention_precision;
+    const struct tsim_op_shape each = of_each(z);
+    double e = z->element_bytes, r = rank_of(z), own = of.is_column_parallel ? r / each.tp : r, rows = rows_of(&each);
     for (int32_t i = 0; i < of.count; i++) {
-        double own = of.is_column_parallel ? r / z->tp : r;
         if (scales_result(z))
-            elementwise(list, "adapter, scale gradient", z->t * of.n[i], 2 * e, 1);
-        dropout(list, z, drops_result(z), z->t * of.n[i]);
-        gradient(gemm(list, "adapter up, input", precision, z->t, r, of.n[i], e, e), false);
-        gradient(gemm(list, "adapter up, weight", precision, of.n[i], r, z->t, e, z->gradient_bytes), true);
-        exchange(list, z, !of.is_column_parallel);
-        gradient(gemm(list, "adapter down, input", precision, z->t, of.k, own, e, e), false);
-        gradient(gemm(list, "adapter down, weight", precision, own, of.k, z->t, e, z->gradient_bytes), true);
-        dropout(list, z, i < dropped_inputs(z, &of), z->t * of.k);
-        elementwise(list, "adapter, add gradient", z->t * of.k, 3 * e, 1);
+            pass(list, &each, "adapter, scale gradient", rows * of.n[i], 2 * e, 1);
+        dropout(list, &each, drops_result(z), rows * of.n[i]);
+        gradient(product(list, &each, "adapter up, input", each.t, r, of.n[i], e), false);
+        gradient(product(list, &each, "adapter up, weight", of.n[i], r, each.t, z->gradient_bytes), true);
+        exchange(list, &each, !of.is_column_parallel);
+        gradient(product(list, &each, "adapter down, input", each.t, of.k, own, e), false);
+        gradient(product(list, &each, "adapter down, weight", own, of.k, each.t, z->gradient_bytes), true);
+        dropout(list, &each, i < dropped_inputs(z, &of), rows * of.k);
+        pass(list, &each, "adapter, add gradient", rows * of.k, 3 * e, 1);
     }
 }
 
@@ -240,7 +279,7 @@ double tsim_adapters_kept_bytes(const struct tsim_op_shape *z, struct tsim_adapt
     double bytes = of.count * rank_of(z) * z->element_bytes + dropped_inputs(z, &of) * of.k * (z->element_bytes + 1);
     for (int32_t i = 0; i < of.count; i++)
         bytes += drops_result(z) ? of.n[i] : 0;
-    return z->t * bytes;
+    return z->groups * z->t * bytes;
 }
 
 double tsim_attention_adapters_kept_bytes(const struct tsim_op_shape *z) {

@@ -12,6 +12,12 @@
  * vectors has an adapter beside each of its products down and up (q_a_proj, q_b_proj, kv_a_proj_with_mqa, kv_b_proj);
  * keys and values have the same two. Products down are whole on each tensor rank, and so are their adapters.
  *
+ * Beside routed experts' products stand adapters of each expert, whose products are grouped as the experts' are (PEFT on
+ * experts that are modules; AutoModel, nemo_automodel/components/_peft/lora_experts.py), or one that takes the rows of all
+ * experts of the rank (Megatron-Bridge, peft/lora.py: share_expert_adapters, true by default). Ranks that hold the same
+ * experts reduce them. Where tensor ranks divide each expert, they divide its adapters as well. Rows have been gathered
+ * and are scattered with the experts' own. Routers have none.
+ *
  * With QLoRA, weights of products are quantized in blocks, and become 16 bits again before each product, forward and
  * backward (bitsandbytes). A weight comes back in the 16 bits from which it was quantized; if software quantizes from
  * fp16 and trains in bf16, the weight is converted once more (restores_in_fp16). NF4 has 4 bits and 0.127 bits of
@@ -52,13 +58,19 @@ struct tsim_latent_adapters {
     struct tsim_adapters query_down, down, query_up, up; /* the others are of keys and values */
 };
 struct tsim_latent_adapters tsim_latent_adapters(const struct tsim_op_shape *shape);
-/* These return parameters on this rank: of some adapters, and of those beside attention's products. */
+/* These return parameters on this rank: of some adapters, with those of all experts where the shape is of their rows,
+ * and of those beside attention's products. */
 double tsim_adapters_parameters(const struct tsim_op_shape *shape, struct tsim_adapters of);
 double tsim_attention_adapter_parameters(const struct tsim_op_shape *shape);
 
-/* These return the trained parameters of a layer on one tensor rank, and of the whole model. */
+/* These return the trained parameters of a layer on one tensor rank: all of them, and those beside its routed experts,
+ * whose sets of adapters (one for each expert, or one) are counted by the last. */
 double tsim_layer_adapter_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
+double tsim_layer_routed_adapter_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
+double tsim_routed_adapter_sets(const struct tsim_scenario *scenario);
+/* These return those of the whole model, and of them those that a token meets. */
 double tsim_model_adapter_parameters(const struct tsim_scenario *scenario);
+double tsim_model_active_adapter_parameters(const struct tsim_scenario *scenario);
 
 /* Returns the bytes of a frozen weight of a product; those of a trained weight are tsim_weight_bytes. */
 double tsim_base_weight_bytes(const struct tsim_scenario *scenario);

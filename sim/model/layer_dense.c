@@ -20,10 +20,16 @@ static void add_matrices(const struct tsim_model *m, double times, struct tsim_m
     tsim_matrices_add_ffn(matrices, m, times, (double)m->ffn_hidden);
 }
 
+static double adapter_parameters(const struct tsim_op_shape *z) {
+    return tsim_adapters_parameters(z, tsim_adapters_of(z, TSIM_PRODUCT_UP)) +
+           tsim_adapters_parameters(z, tsim_adapters_of(z, TSIM_PRODUCT_DOWN));
+}
+
 const struct tsim_feed_forward tsim_dense_feed_forward = {.forward = tsim_op_ffn_forward,
                                                           .backward = tsim_op_ffn_backward,
                                                           .keep = keep,
                                                           .waiting = waiting,
                                                           .widest_bytes = tsim_ffn_widest_bytes,
                                                           .count = count,
-                                                          .add_matrices = add_matrices};
+                                                          .add_matrices = add_matrices,
+                                                          .adapter_parameters = adapter_parameters};

@@ -98,6 +98,8 @@ static struct experts experts_of(const struct tsim_op_shape *z) {
     x.rows = x.imbalance * tokens * x.active;
     x.grouped.groups = fmax(x.count / x.ranks * met_frac(e, tokens * x.ranks), 1);
     x.grouped.t = x.rows / x.grouped.groups;
+    x.grouped.f = x.f;
+    x.grouped.is_routed = true;
     x.grouped.tp = 1; /* its gathers and reductions are those of rows, below */
     x.grouped.sequence_parallel = false;
     return x;
@@ -239,11 +241,12 @@ static void weighted_sum(struct tsim_op_list *list, const struct tsim_op_shape *
 /* Returns whether the grouped products apply the activation. A graph of the whole step cannot ask the host how many
  * rows an expert has. Megatron-Core of 2026 then takes cuDNN's grouped products, which find the counts on the device,
  * apply the activation and quantize what the next product takes (transformer/moe/experts.py,
- * use_transformer_engine_op_fuser; NVTE_CUTEDSL_FUSED_GROUPED_MLP). They exist for MXFP8. */
-static bool is_activation_in_products(const struct tsim_op_shape *z) {
+ * use_transformer_engine_op_fuser; NVTE_CUTEDSL_FUSED_GROUPED_MLP). They exist for MXFP8, and
+ * an adapter's sum stands between the two. */
+static bool is_activation_in_products(const struct tsim_op_shape *z, const struct experts *x) {
     return z->software->fusion == TSIM_FUSION_TE && z->software->cuda_graphs == TSIM_GRAPHS_STEP &&
            z->software->expert_products == TSIM_PRODUCTS_GROUPED && z->linear_precision == TSIM_MXFP8 &&
-           z->model->gated_mlp;
+           z->model->gated_mlp && tsim_adapters_of(&x->grouped, TSIM_PRODUCT_UP).count == 0;
 }
 
 static bool is_epilogue_written_out(const struct tsim_op_shape *z) {
@@ -333,7 +336,8 @@ static int32_t experts_forward(struct tsim_op_list *list, const struct tsim_op_s
     cast(list, g, "cast, experts", x.rows * z->h);
     tsim_op_take_weight(list, g, g->groups * up * x.f * z->h);
     grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g)->product = TSIM_PRODUCT_UP;
-    if (is_activation_in_products(z)) {
+    tsim_op_adapters_forward(list, g, tsim_adapters_of(g, TSIM_PRODUCT_UP));
+    if (is_activation_in_products(z, &x)) {
         list->ops[list->n - 1].bytes += quantized_twice_bytes(z, x.rows * x.f);
     } else {
         limits_forward(list, z, &x);
@@ -344,6 +348,7 @@ static int32_t experts_forward(struct tsim_op_list *list, const struct tsim_op_s
     }
     tsim_op_take_weight(list, g, g->groups * z->h * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g)->product = TSIM_PRODUCT_DOWN;
+    tsim_op_adapters_forward(list, g, tsim_adapters_of(g, TSIM_PRODUCT_DOWN));
     pad_rows(list, z, &x, "unpad, experts");
     last_bias_forward(list, z, &x);
     join_experts(list, z, &x);
@@ -399,7 +404,7 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     tsim_op_product_backward(
         list, &x.grouped, TSIM_PRODUCT_DOWN,
         &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
-    bool is_in_products = is_activation_in_products(z);
+    bool is_in_products = is_activation_in_products(z, &x);
     if (is_in_products) { /* reads what the activation took, and writes its gradient quantized in place of 16 bits */
         double up = tsim_model_up_products(z->model) * x.f;
         input_gradient(list, first)->bytes +=
@@ -533,17 +538,21 @@ double tsim_expert_rows(const struct tsim_op_shape *z) {
 /* Keeps for the shared experts what a feed-forward block keeps, and for the others the router's scores and, for each
  * row, the input and the inner tensors. */
 static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
-    struct tsim_op_shape shared = shared_shape(z);
-    tsim_keep_ffn(z, "shared experts: inner tensors", shared.f, parts, kept);
+    struct tsim_op_shape shared = shared_shape(z), narrow = narrowed(z);
+    if (shared.f > 0)
+        tsim_keep_ffn(&shared, "shared experts: inner tensors", shared.f, parts, kept);
     if (parts & TSIM_RECOMPUTE_EXPERTS)
         return;
-    struct experts x = experts_of(z);
-    double h = narrowed(z).h;
+    struct experts x = experts_of(&narrow);
+    const struct tsim_op_shape *g = &x.grouped;
+    const struct tsim_adapters up = tsim_adapters_of(g, TSIM_PRODUCT_UP), down = tsim_adapters_of(g, TSIM_PRODUCT_DOWN);
+    double h = narrow.h;
     tsim_keep(kept, "router: scores", z->ts * x.count * 4);
     if (z->model->experts.latent > 0)
         tsim_keep(kept, "experts: their latent result", z->ts * h * z->linear_bytes);
-    tsim_keep(kept, "experts: inputs", x.rows * h * z->linear_bytes);
-    tsim_keep(kept, "experts: inner tensors", x.rows * x.f * tsim_inner_kept_bytes(z, parts));
+    tsim_keep(kept, "experts: inputs", tsim_keeps_input(g, up) ? x.rows * h * z->linear_bytes : 0);
+    tsim_keep(kept, "experts: inner tensors", x.rows * x.f * tsim_inner_kept_bytes(g, parts));
+    tsim_keep(kept, "experts: adapters", tsim_adapters_kept_bytes(g, up) + tsim_adapters_kept_bytes(g, down));
     if (z->model->experts.limited && is_epilogue_written_out(z) && !(parts & TSIM_RECOMPUTE_ACTIVATION))
         tsim_keep(kept, "experts: limited inner tensors",
                   x.rows * x.f * tsim_model_up_products(z->model) * z->element_bytes);
@@ -585,6 +594,17 @@ static void add_matrices(const struct tsim_model *m, double times, struct tsim_m
     tsim_matrices_add(matrices, times, (double)m->hidden, experts, false);
 }
 
+static double adapter_parameters(const struct tsim_op_shape *z) {
+    struct tsim_op_shape shared = shared_shape(z);
+    return shared.f > 0 ? tsim_dense_feed_forward.adapter_parameters(&shared) : 0;
+}
+
+static double routed_adapter_parameters(const struct tsim_op_shape *z) {
+    struct tsim_op_shape narrow = narrowed(z);
+    struct experts x = experts_of(&narrow);
+    return tsim_dense_feed_forward.adapter_parameters(&x.grouped);
+}
+
 /* A CUDA graph holds all of the layer or what comes before the rows of experts (`lengths_vary`). */
 const struct tsim_feed_forward tsim_experts_feed_forward = {.forward = forward,
                                                             .backward = backward,
@@ -592,4 +612,6 @@ const struct tsim_feed_forward tsim_experts_feed_forward = {.forward = forward,
                                                             .waiting = waiting,
                                                             .widest_bytes = widest_bytes,
                                                             .count = count,
-                                                            .add_matrices = add_matrices};
+                                                            .add_matrices = add_matrices,
+                                                            .adapter_parameters = adapter_parameters,
+                                                            .routed_adapter_parameters = routed_adapter_parameters};

@@ -27,6 +27,7 @@ struct tsim_op_shape {
     bool sums_later; /* attention's result is added to that of a block beside it, and then reduced */
     bool is_alone;   /* the layer is a mixer, or what follows one, with one norm and residual */
     bool is_biased;  /* scores have a learned bias */
+    bool is_routed;  /* its tokens are rows of routed experts */
 };
 
 /* These return the sizes in a model's first stack of layers, and in its last one. They are the same if there is one

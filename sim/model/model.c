@@ -503,11 +503,12 @@ struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *r
                                              TSIM_PARTS(tsim_given(r, "FLOPs of a frozen parameter", 4, TSIM_FLOPS,
                                                                    "multiply and add, forward and for inputs"),
                                                         tsim_model_active_parameters_recorded(r, m)));
-    struct tsim_amount adapters = tsim_product(
-        r, "adapters", "6 x parameters", TSIM_FLOPS,
-        TSIM_PARTS(tsim_given(r, "FLOPs of a parameter", 6, TSIM_FLOPS,
-                              "multiply and add, forward, for inputs and for weights"),
-                   tsim_given(r, "parameters of the adapters", trained, TSIM_COUNT, "sim/model/adapter.h")));
+    struct tsim_amount adapters =
+        tsim_product(r, "adapters", "6 x parameters", TSIM_FLOPS,
+                     TSIM_PARTS(tsim_given(r, "FLOPs of a parameter", 6, TSIM_FLOPS,
+                                           "multiply and add, forward, for inputs and for weights"),
+                                tsim_given(r, "parameters of the adapters that a token meets", trained, TSIM_COUNT,
+                                           "sim/model/adapter.h")));
     return tsim_sum(r, "model FLOPs of a token", "4 N + 6 A + 12 L H Q T", TSIM_FLOPS,
                     TSIM_PARTS(frozen, adapters, core_attention(r, m, length)));
 }

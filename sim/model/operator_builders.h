@@ -357,6 +357,10 @@ struct tsim_feed_forward {
     double (*widest_bytes)(const struct tsim_op_shape *shape);
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+    /* These return the parameters of the adapters beside its products on a tensor rank, without those of routed experts,
+     * and those of these; NULL: it has none. */
+    double (*adapter_parameters)(const struct tsim_op_shape *shape);
+    double (*routed_adapter_parameters)(const struct tsim_op_shape *shape);
 };
 extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer, tsim_mamba_mixer,
     tsim_mamba1_mixer, tsim_delta_mixer, tsim_short_mixer, tsim_lightning_mixer, tsim_beside_mixer, tsim_sparse_mixer,

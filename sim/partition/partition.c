@@ -344,9 +344,8 @@ static struct tsim_amount divided(struct tsim_term_recorder *r, const char *name
         TSIM_PARTS(parameters, tsim_inverse(tsim_given(r, "ranks", ranks, TSIM_COUNT, "parallelism of the scenario"))));
 }
 
-static struct tsim_amount shard_of(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
-                                   struct tsim_amount all) {
-    double n_experts = tsim_stage_expert_parameters(sc, stage);
+static struct tsim_amount shard_of(struct tsim_term_recorder *r, const struct tsim_scenario *sc, struct tsim_amount all,
+                                   double n_experts) {
     if (n_experts == 0)
         return divided(r, "parameters held", all, tsim_shards(sc));
     struct tsim_amount experts =
@@ -361,11 +360,15 @@ static struct tsim_amount shard_of(struct tsim_term_recorder *r, const struct ts
 struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                                  int32_t stage) {
     struct tsim_amount all = tsim_stage_parameters_recorded(r, sc, stage);
-    return (struct tsim_held_parameters){all, shard_of(r, sc, stage, all)};
+    return (struct tsim_held_parameters){all, shard_of(r, sc, all, tsim_stage_expert_parameters(sc, stage))};
 }
 
 double tsim_chunk_adapter_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     return tsim_chunk_sum(sc, stage, chunk, tsim_layer_adapter_parameters);
+}
+
+double tsim_chunk_routed_adapter_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    return tsim_chunk_sum(sc, stage, chunk, tsim_layer_routed_adapter_parameters);
 }
 
 static double frozen_of_layer(const struct tsim_scenario *sc, enum tsim_part part) {
@@ -389,7 +392,7 @@ static struct tsim_held_parameters without_tower(struct tsim_term_recorder *r, c
     struct tsim_amount all = tsim_sum(
         r, tsim_record_text(r, "trained parameters of stage %d", stage), "all - those of the frozen tower", TSIM_COUNT,
         TSIM_PARTS(held.all, tsim_inverse(tsim_given(r, "frozen tower", frozen, TSIM_COUNT, "model.tower.frozen"))));
-    return (struct tsim_held_parameters){all, shard_of(r, sc, stage, all)};
+    return (struct tsim_held_parameters){all, shard_of(r, sc, all, tsim_stage_expert_parameters(sc, stage))};
 }
 
 struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
@@ -398,10 +401,12 @@ struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *r
         struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage);
         return sc->model->tower.frozen ? without_tower(r, sc, stage, held) : held;
     }
-    double adapters = 0;
-    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+    double adapters = 0, of_experts = 0;
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++) {
         adapters += tsim_chunk_adapter_parameters(sc, stage, c);
+        of_experts += tsim_chunk_routed_adapter_parameters(sc, stage, c);
+    }
     struct tsim_amount all = tsim_given(r, tsim_record_text(r, "adapters of stage %d", stage), adapters, TSIM_COUNT,
                                         "training.adapter of the scenario (sim/model/adapter.h)");
-    return (struct tsim_held_parameters){all, divided(r, "parameters held", all, tsim_shards(sc))};
+    return (struct tsim_held_parameters){all, shard_of(r, sc, all, of_experts)};
 }

@@ -68,6 +68,7 @@ struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *r
  * are adapters. */
 double tsim_chunk_tower_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 double tsim_chunk_adapter_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+double tsim_chunk_routed_adapter_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* These return the parameters of one layer on that tensor rank, those of its products, and those of its experts. */
 double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_layer_rank_product_parameters(const struct tsim_scenario *scenario,

@@ -45,7 +45,7 @@ static struct tsim_amount model_flops_per_token(struct tsim_term_recorder *r, co
                          "training.lengths of the scenario (sim/config/lengths.h)")
             : tsim_of_scenario(r, "training.sequence_length", (double)sc->training.sequence_length, TSIM_COUNT);
     if (tsim_is_frozen(sc))
-        return tsim_frozen_model_flops_recorded(r, sc->model, attended, tsim_model_adapter_parameters(sc));
+        return tsim_frozen_model_flops_recorded(r, sc->model, attended, tsim_model_active_adapter_parameters(sc));
     return tsim_model_flops_recorded(r, sc->model, attended, tsim_last_length(sc));
 }
 

@@ -46,7 +46,7 @@ struct data_groups {
 /* The parameters of one tensor rank with which collectives deal, and the number of collectives. */
 struct share {
     double dense, expert;
-    double trained; /* of a frozen model: the adapters, which alone are reduced; else all */
+    double trained, trained_experts; /* of a frozen model: the adapters, which alone are reduced; else all */
     bool is_quantized;
     double n_pieces;                       /* 0 means 1; message by message they are one, after the others' latencies */
     double n_matrices, n_vectors, n_parts; /* of the whole chunk, of which this is one of n_parts parts */
@@ -326,13 +326,13 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
 static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *reduce) {
     add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.trained, share.n_pieces, false, reduce);
-    if (share.expert > 0 && !tsim_is_frozen(plan->scenario))
-        add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true,
-                      reduce);
+    if (share.trained_experts > 0)
+        add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.trained_experts, share.n_pieces,
+                      true, reduce);
     if (plan->scenario->software->copies_buckets &&
         !plan->shards_fully) /* read and written on the way there and back */
-        reduce->kernel_s += (share.trained + (tsim_is_frozen(plan->scenario) ? 0 : share.expert)) * 4 *
-                            tsim_gradient_bytes(plan->scenario) / tsim_memory_rate(plan->cluster->accelerator);
+        reduce->kernel_s += (share.trained + share.trained_experts) * 4 * tsim_gradient_bytes(plan->scenario) /
+                            tsim_memory_rate(plan->cluster->accelerator);
 }
 
 /* Plans broadcasts of weights. The largest tensor that is left goes to the rank that has least
@@ -463,6 +463,7 @@ static struct share part_of(const struct tsim_step_plan *plan, const struct tsim
     return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,
                           .trained = (chunk->parameters - chunk->expert_parameters) / n_parts,
                           .expert = chunk->expert_parameters / n_parts,
+                          .trained_experts = chunk->expert_parameters / n_parts,
                           .n_pieces = is_by_tensor ? (matrices + vectors) / n_parts : 0,
                           .n_matrices = matrices,
                           .n_vectors = vectors,
@@ -509,7 +510,7 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     if (tsim_is_frozen(sc)) {
         chunk->frozen_parameters = chunk->parameters - chunk->expert_parameters;
         chunk->parameters = tsim_chunk_adapter_parameters(sc, stage, index);
-        chunk->expert_parameters = 0;
+        chunk->expert_parameters = tsim_chunk_routed_adapter_parameters(sc, stage, index);
     } else {
         chunk->frozen_parameters = tsim_chunk_tower_parameters(sc, stage, index);
         chunk->parameters -= chunk->frozen_parameters;
@@ -610,8 +611,7 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
     gathering(plan, data, share, gather);
     reduction(plan, data, share, reduce);
     gather->kernel_s = parameters * gather_copies_bytes(plan->scenario) * s_per_byte;
-    reduce->kernel_s = (share.trained + (tsim_is_frozen(plan->scenario) ? 0 : share.expert)) *
-                       reduction_copies_bytes(plan->scenario) * s_per_byte;
+    reduce->kernel_s = (share.trained + share.trained_experts) * reduction_copies_bytes(plan->scenario) * s_per_byte;
 }
 
 /* Finds the products whose weights the backward pass gathers twice when whole layers are recomputed: for the
@@ -678,7 +678,8 @@ static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_
         struct share share = {.dense = tsim_layer_rank_parameters(sc, part) - experts,
                               .expert = experts,
                               .is_quantized = tsim_base_is_quantized(sc)};
-        share.trained = has_adapters                     ? tsim_layer_adapter_parameters(sc, part)
+        share.trained_experts = has_adapters ? tsim_layer_routed_adapter_parameters(sc, part) : experts;
+        share.trained = has_adapters ? tsim_layer_adapter_parameters(sc, part) - share.trained_experts
                         : tsim_layer_is_frozen(sc, part) ? 0
                                                          : share.dense;
         root -= share.dense * chunk->parts.times[part];

@@ -148,6 +148,60 @@ TSIM_TEST(recurrent) {
     ck_assert_double_eq(elements, H * (columns + result));
 }
 
+/* 8 experts of width 2,048, 2 for each token, and one that is shared: a set of adapters has r (h + 4,096) + r (2,048 + h)
+ * = S, attention's A. Each expert of a rank has a set, or all have one; the shared one has its own. Either way a token goes
+ * through two sets of routed experts. Tensor ranks divide experts' sets as they divide experts. */
+TSIM_TEST(experts) {
+    const double attention = R * 5 * H, set = R * (H + 4096) + R * (2048 + H), tokens = 1024;
+    struct tsim_op_list list;
+    init(ALL);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 1, .shared = 1};
+    struct tsim_adapter_spec *a = &e.scenario.training.adapter;
+    for (a->experts = TSIM_ADAPTERS_OF_EACH; a->experts <= TSIM_ADAPTERS_OF_NONE; a->experts++) {
+        const double n = a->experts == TSIM_ADAPTERS_OF_EACH  ? 8
+                         : a->experts == TSIM_ADAPTERS_SHARED ? 1
+                                                              : 0,
+                     met = n > 0 ? 2 : 0;
+        e.scenario.parallelism = (struct tsim_parallelism_spec){.tensor = 1, .expert = 1, .pipeline = 1, .context = 1};
+        ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 8 * (attention + (1 + n) * set));
+        ck_assert_double_eq(tsim_model_active_adapter_parameters(&e.scenario), 8 * (attention + (1 + met) * set));
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
+        ck_assert_double_eq_tol(weight_gradient_flops(&list), 2 * tokens * (attention + (1 + met) * set), 1);
+        for (int64_t tensor = 1; tensor <= 2; tensor++) {
+            e.scenario.parallelism.tensor = tensor;
+            e.scenario.parallelism.expert = 4;
+            ck_assert_double_eq(tsim_layer_adapter_parameters(&e.scenario, TSIM_PART_EXPERT_LAYER) * (double)tensor,
+                                attention + (1 + fmin(n, 2)) * set);
+            ck_assert_double_eq(tsim_layer_routed_adapter_parameters(&e.scenario, TSIM_PART_EXPERT_LAYER) *
+                                    (double)tensor,
+                                fmin(n, 2) * set);
+            ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario),
+                                8 * (attention + (1 + (n == 1 ? 4 : n)) * set));
+        }
+    }
+}
+
+/* Rows of experts are kept if an adapter takes them, with A x of each. All weights of quantized experts come back, 8 x 3
+ * h f, beside attention's 3 h h. */
+TSIM_TEST(experts_kept) {
+    const double rows = 2 * 1024;
+    struct tsim_op_list list;
+    init(ALL);
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 1};
+    struct tsim_adapter_spec *a = &e.scenario.training.adapter;
+    double all = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER);
+    a->experts = TSIM_ADAPTERS_OF_NONE;
+    ck_assert_double_eq_tol(all - tsim_layer_activation_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER),
+                            2 * rows * (H + 2048 + 2 * R), 1);
+    a->kind = TSIM_ADAPTER_QLORA;
+    a->base_precision = TSIM_BASE_NF4;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
+    double elements = 0;
+    for (int32_t k = 0; k < list.n; k++)
+        elements += strcmp(list.ops[k].name, "weight to 16 bits") == 0 ? list.ops[k].elements : 0;
+    ck_assert_double_eq(elements, 3 * H * H + 8 * 3 * H * 2048);
+}
+
 /* 4 bits and their scales are read and 16 written before each product, forward and backward: 2 (3 h h + 3 h f). */
 TSIM_TEST(quantized_base) {
     struct tsim_op_list lists[2];

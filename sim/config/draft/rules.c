@@ -791,11 +791,8 @@ static void check_adapter(const struct check *c) {
     if (m->list || m->encoder_layers > 0)
         tsim_diag_hint(FAIL(c, "training.adapter", "adapters of %.40s are not modelled", m->name),
                        "adapters need a transformer with a single stack of layers");
-    if (m->experts.count > 0 && a->targets & OF_FFN)
-        tsim_diag_hint(FAIL(c, "training.adapter.targets", "adapters beside experts are not modelled"),
-                       tsim_adapter_targets(m) & 1u << TSIM_TARGET_RECURRENCE_IN
-                           ? "targets: [qkv, output, recurrence-in, recurrence-out]"
-                           : "targets: [qkv, output]");
+    if (a->experts != TSIM_ADAPTERS_OF_EACH && !(m->experts.count > 0 && a->targets & OF_FFN))
+        WARN(c, "training.adapter.experts", "this has no effect, because no product of experts is among the targets");
     if (m->memory > 0 || m->generator.layers > 0)
         tsim_diag_hint(FAIL(c, "training.adapter", "adapters of %.40s are not modelled", m->name), "kind: none");
     if (a->targets & ~tsim_adapter_targets(m))

@@ -440,6 +440,8 @@ static const struct tsim_word TARGETS[] = {
     {"output", TSIM_TARGET_OUTPUT}, {"gate-up", TSIM_TARGET_GATE_UP}, {"gate", TSIM_TARGET_GATE}, {"up", TSIM_TARGET_UP},
     {"down", TSIM_TARGET_DOWN}, {"recurrence-in", TSIM_TARGET_RECURRENCE_IN}, {"recurrence-out", TSIM_TARGET_RECURRENCE_OUT},
     {NULL, 0}};
+static const struct tsim_word EXPERT_ADAPTERS[] = {
+    {"each", TSIM_ADAPTERS_OF_EACH}, {"shared", TSIM_ADAPTERS_SHARED}, {"none", TSIM_ADAPTERS_OF_NONE}, {NULL, 0}};
 static const struct tsim_word BASE_PRECISIONS[] = {{"training", TSIM_BASE_AS_TRAINING}, {"int8", TSIM_BASE_INT8},
                                                    {"nf4", TSIM_BASE_NF4}, {NULL, 0}};
 static const struct tsim_key ADAPTER_KEYS[] = {
@@ -454,6 +456,10 @@ static const struct tsim_key ADAPTER_KEYS[] = {
              "recurrence-in and recurrence-out (the first and last product of Mamba, linear attention and short convolutions); latent "
              "attention has one for each product down and up, and keys and values have the same; "
              "default: [qkv, output, gate-up, down], with those of recurrences where the model has some"},
+    {.key = "experts", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.experts), .words = EXPERT_ADAPTERS,
+     .default_text = "each", .is_omitted_when_zero = true,
+     .help = "which adapters routed experts have beside those of their products that are targets: each its own (PEFT), all of a rank one "
+             "(shared; Megatron-Bridge), or none (only shared experts and dense layers have some)"},
     {.key = "base_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.base_precision),
      .words = BASE_PRECISIONS, .is_omitted_when_zero = true,
      .help = "precision of the frozen weights of products: training (as training.precision), int8, nf4; default: nf4 with qlora"},

@@ -121,7 +121,8 @@ static void add_precision(struct tsim_recipe *r) {
         add(r, type, "of_16_bits", "true");
 }
 
-/* Patterns of names: "*_proj" are all. */
+/* Patterns of names: "*_proj" are all that are nn.Linear, which grouped experts are not; they are asked for as
+ * "*.experts" (components/_peft/lora.py, apply_lora_to_linear_modules). */
 static void add_targets(struct tsim_recipe *r) {
     const struct tsim_setting *s = find(r, "peft.target_modules"), *all = find(r, "peft.match_all_linear");
     if ((all && tsim_setting_flag(r, all)) || !s) {
@@ -131,6 +132,11 @@ static void add_targets(struct tsim_recipe *r) {
     const struct tsim_value *value = s->value;
     const size_t n = value->kind == TSIM_VALUE_SEQUENCE ? value->n_items : 1;
     const char *text = "";
+    for (size_t i = 0; value->kind == TSIM_VALUE_SEQUENCE && i < n; i++)
+        if (value->items[i]->kind == TSIM_VALUE_SCALAR && strstr(value->items[i]->text, "experts")) {
+            add(r, s, "lora_experts", "each");
+            text = "gate_proj,up_proj,down_proj";
+        }
     for (size_t i = 0; i < n; i++) {
         const struct tsim_value *item = value->kind == TSIM_VALUE_SEQUENCE ? value->items[i] : value;
         const char *name = item->kind == TSIM_VALUE_SCALAR ? item->text : "", *dot = strrchr(name, '.');
@@ -140,7 +146,8 @@ static void add_targets(struct tsim_recipe *r) {
             add(r, s, "lora_targets", "all");
             return;
         }
-        text = tsim_arena_printf(r->arena, "%s%s%s", text, *text ? "," : "", name);
+        if (strcmp(name, "experts") != 0)
+            text = tsim_arena_printf(r->arena, "%s%s%s", text, *text ? "," : "", name);
     }
     add(r, s, "lora_targets", text);
 }
@@ -153,6 +160,8 @@ static void add_adapter(struct tsim_recipe *r) {
         return;
     add(r, rank ? rank : s, "lora_r", rank ? tsim_setting_text(rank) : "8");
     add_targets(r);
+    if (!find(r, "lora_experts"))
+        add(r, s, "lora_experts", "none");
     add_given(r, find(r, "peft.dropout"), "lora_dropout");
     if (bits && tsim_setting_flag(r, bits))
         add(r, bits, "quantization_bit", "4");

@@ -134,7 +134,8 @@ static void add_sections(struct tsim_recipe *r, const struct tsim_value *root) {
 
 /* Adds an adapter by its class, megatron.bridge.peft.lora.LoRA, with its rank and targets. */
 static void add_adapter(struct tsim_recipe *r, const struct tsim_value *root) {
-    static const char *const KEYS[] = {"dim", "target_modules", "dropout"};
+    static const char *const KEYS[] = {"dim", "target_modules", "dropout", "share_expert_adapters",
+                                       "normalize_moe_lora"};
     const struct tsim_value *peft = tsim_value_find(root, "peft");
     if (!peft || tsim_value_is_off(peft))
         return;

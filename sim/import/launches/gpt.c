@@ -787,11 +787,15 @@ static void put_adapter(struct tsim_gpt *g) {
                                                  "peft.lora_tuning.target_modules", NULL},
                              *const DROPOUTS[] = {"lora_dropout", "lora.dropout", "peft.dropout",
                                                   "peft.lora_tuning.adapter_dropout", NULL};
-    const struct tsim_adapter_settings adapter = {.rank = tsim_recipe_find_any(g->r, RANKS),
-                                                  .targets = tsim_recipe_find_any(g->r, TARGETS),
-                                                  .dropout = tsim_recipe_find_any(g->r, DROPOUTS),
-                                                  .default_rank = 32, /* Megatron-Bridge's */
-                                                  .why = "the program's default"};
+    const struct tsim_setting *shares = find(g->r, "peft.share_expert_adapters");
+    const struct tsim_adapter_settings adapter = {
+        .rank = tsim_recipe_find_any(g->r, RANKS),
+        .targets = tsim_recipe_find_any(g->r, TARGETS),
+        .dropout = tsim_recipe_find_any(g->r, DROPOUTS),
+        .experts = shares && !tsim_setting_flag(g->r, shares) ? "each" : "shared",
+        .why_experts = shares ? "share_expert_adapters" : "the default of Megatron-Bridge",
+        .default_rank = 32, /* Megatron-Bridge's */
+        .why = "the program's default"};
     const struct tsim_setting *kind = find(g->r, "peft"), *on = find(g->r, "lora.enabled"),
                               *scheme = find(g->r, "peft.peft_scheme");
     const bool is_off = (on && !tsim_setting_flag(g->r, on)) || tsim_setting_is(scheme, "none");

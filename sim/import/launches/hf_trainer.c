@@ -189,11 +189,15 @@ static void put_training(struct reading *g) {
     int64_t n = steps ? tsim_setting_int(g->r, steps, -1, INT64_C(1000000000000)) : -1;
     if (n > 0)
         tsim_recipe_put_int(g->r, "training.steps", steps, n);
+    const struct tsim_setting *experts = find(g->r, "lora_experts");
     const struct tsim_adapter_settings adapter = {.rank = find(g->r, "lora_r"),
                                                   .targets = find(g->r, "lora_targets"),
                                                   .dropout = find(g->r, "lora_dropout"),
                                                   .bits = find(g->r, "quantization_bit"),
                                                   .base = find(g->r, "model_name_or_path"),
+                                                  .experts = experts ? tsim_setting_text(experts) : "each",
+                                                  .why_experts = experts ? "the program's default"
+                                                                         : "as PEFT adapts experts that are modules",
                                                   .default_rank = g->defaults->adapter_rank,
                                                   .why = g->defaults->why};
     if (adapter.rank || g->defaults->has_adapter)

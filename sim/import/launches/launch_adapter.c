@@ -137,7 +137,8 @@ static bool is_left_out(const struct tsim_launch_word *others, const char *word)
     return tsim_launch_ours(others, last_of(word)) != NULL;
 }
 
-static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
+static void put_targets(struct tsim_recipe *r, const struct tsim_adapter_settings *a) {
+    const struct tsim_setting *s = a->targets;
     static const char *const ALL[] = {"q_proj",  "k_proj",    "v_proj",  "o_proj",  "gate_proj",
                                       "up_proj", "down_proj", "in_proj", "out_proj"}; /* the last two of recurrences */
     static const struct tsim_launch_word OTHERS[] = {{"embed_tokens", "embedding"},
@@ -191,9 +192,8 @@ static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
         const bool is_gate = strcmp(part, "gate") == 0, is_feed_forward = is_gate || strcmp(part, "up") == 0 ||
                                                                           strcmp(part, "down") == 0 ||
                                                                           strcmp(part, "gate-up") == 0;
-        if (model && model->experts.count > 0 && is_feed_forward)
-            is_of_experts = true;
-        else if (!(is_gate && model && !model->gated_mlp) && !tsim_is_among(part, ours, n_ours))
+        is_of_experts |= model && model->experts.count > 0 && is_feed_forward;
+        if (!(is_gate && model && !model->gated_mlp) && !tsim_is_among(part, ours, n_ours))
             ours[n_ours++] = part;
     }
     if (n_ours == 0) {
@@ -207,12 +207,12 @@ static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
         if (has_both && !tsim_is_among(other, ours, n_ours))
             ours[n_ours++] = other;
     }
-    if (is_of_experts && s)
-        tsim_recipe_not_modelled(r, s, "the program has adapters of experts, tsim those of attention alone");
     if (is_of_others)
         tsim_recipe_not_modelled(
             r, s, "the program has adapters of embeddings, head or router, tsim those of projections alone");
     tsim_recipe_put_list(r, "training.adapter.targets", s, ours, n_ours);
+    if (is_of_experts)
+        tsim_recipe_assume(r, "training.adapter.experts", a->why_experts, "%s", a->experts);
 }
 
 void tsim_recipe_put_adapter(struct tsim_recipe *r, const struct tsim_adapter_settings *a) {
@@ -225,7 +225,7 @@ void tsim_recipe_put_adapter(struct tsim_recipe *r, const struct tsim_adapter_se
     tsim_recipe_put(r, "training.adapter.kind", bits ? bits : a->rank, NULL, n_bits > 0 ? "qlora" : "lora");
     tsim_recipe_put(r, "training.adapter.rank", a->rank, a->rank ? NULL : a->why, "%lld",
                     (long long)(a->rank ? tsim_setting_int(r, a->rank, 1, 100000) : a->default_rank));
-    put_targets(r, a->targets);
+    put_targets(r, a);
     if (n_bits == 8)
         tsim_recipe_put(r, "training.adapter.base_precision", bits, NULL, "int8");
     else if (n_bits > 0 && n_bits != 4)

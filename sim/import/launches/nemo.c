@@ -41,6 +41,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("encoder.* decoder.* *.name=megatron_*t5* _target_=*.t5* pipeline_model_parallel_split_rank", TWO_STACKS),
     REFUSED("retro* *.name=megatron_retro*", "this trains a model with retrieval: tsim has none"),
     NOTHING("peft.peft_scheme=none peft.peft_scheme=lora *_target_=*.LoRA"),
+    REFUSED("peft.normalize_moe_lora=[tT]rue", "adapters of experts with a rank of their own"),
     REFUSED("peft.peft_scheme model_transform._target_ peft._target_", ADAPTER),
     NOTHING("peft.* model_transform.*"),
     REFUSED("virtual_prompt_style", ADAPTER),
