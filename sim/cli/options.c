@@ -1,8 +1,8 @@
 #include "cli/options.h"
 
+#include "base/date.h"
 #include "config/recognize.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,29 +300,7 @@ static bool take_limit(const struct parser *parser, enum tsim_option option, con
 
 /* ---- dates ---- */
 
-static bool is_leap(int64_t year) {
-    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-/* Reads YYYY-MM-DD as days from the first of January 1970; false: it has another form, or there is no such day. */
-static bool read_date(const char *text, int64_t *days) {
-    static const int64_t LENGTHS[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    static const char FORM[] = "dddd-dd-dd";
-    for (size_t i = 0; i < sizeof FORM; i++) /* its end, too */
-        if (FORM[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != FORM[i])
-            return false;
-    int64_t year = strtol(text, NULL, 10), month = strtol(text + 5, NULL, 10), day = strtol(text + 8, NULL, 10);
-    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > LENGTHS[month - 1] + (month == 2 && is_leap(year)))
-        return false;
-    *days = day - 1;
-    for (int64_t y = 1970; y < year; y++)
-        *days += 365 + is_leap(y);
-    for (int64_t m = 1; m < month; m++)
-        *days += LENGTHS[m - 1] + (m == 2 && is_leap(year));
-    return true;
-}
-
-/* Returns today's day (UTC) in the same count, or that of SOURCE_DATE_EPOCH if the environment sets it, so that an
+/* Returns today's day (UTC) as tsim_date_days counts, or that of SOURCE_DATE_EPOCH if the environment sets it, so that an
  * answer can be reproduced. */
 static int64_t today(void) {
     const char *epoch = getenv("SOURCE_DATE_EPOCH");
@@ -355,7 +333,7 @@ static bool take_goal(const struct parser *parser, enum tsim_option option, cons
     while (GOALS[i].option != option)
         i++;
     int64_t days;
-    if (option == TSIM_OPTION_DEADLINE && read_date(text, &days))
+    if (option == TSIM_OPTION_DEADLINE && tsim_date_days(text, &days))
         return take_date(parser, text, days);
     bool takes_bare = GOALS[i].dimension == TSIM_FRACTION;
     bool is_read = tsim_quantity_parse(text, GOALS[i].dimension, takes_bare, &value, why, hint) == TSIM_OK;

@@ -1,10 +1,12 @@
 #include "config/draft/rules.h"
 
+#include "base/date.h"
 #include "config/keys/enum_words.h"
 #include "config/keys/schema.h"
 #include "config/lengths.h"
 #include "config/supports.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The checks of a draft, one after another. Each names the key that it would change first. */
@@ -233,6 +235,20 @@ static void check_goal(const struct check *c) {
         tsim_diag_hint(FAIL(c, "goal.loss",
                             "scaling laws are known for decoders of language only, and %.40s is not one", model->name),
                        "goal.tokens, or a length in training");
+}
+
+static void check_prices(const struct check *c) {
+    const struct tsim_cost_spec *cost = &c->sc->cost;
+    char date[24];
+    size_t length = strlen(cost->date);
+    const char *rest = length == 4 ? "-01-01" : length == 7 ? "-01" : "";
+    int64_t day;
+    snprintf(date, sizeof date, "%.11s%s", cost->date, rest);
+    if (!tsim_date_days(date, &day))
+        tsim_diag_hint(FAIL(c, "cost.date", "'%.40s' is not a date", cost->date), "2026, 2026-05 or 2026-05-31");
+    if (tsim_draft_has(c->draft, "cost.rent") && tsim_draft_has(c->draft, "cost.reserved") &&
+        cost->reserved_usd_per_s > cost->rent_usd_per_s && cost->rent_usd_per_s > 0)
+        WARN(c, "cost.reserved", "a contract at this price costs more than the rent on demand, whatever the run");
 }
 
 static void check_simulation(const struct check *c) {
@@ -1213,6 +1229,7 @@ static bool check_job(const struct check *c) {
         return false;
     check_length(c);
     check_goal(c);
+    check_prices(c);
     check_simulation(c);
     tsim_draft_check_links(c->draft, c->reader);
     tsim_draft_check_data(c->draft, c->reader);

@@ -715,7 +715,7 @@ static const struct tsim_key COST_KEYS[] = {
      .default_text = "20 y", .is_positive = true, .min = TSIM_DAY_S, .max = 100 * TSIM_YEAR_S},
     {QUANTITY_KEY("delivery", TSIM_TIME_S, scenario.cost.delivery_s, "time from the order of a machine to its first step; an assumption"),
      .default_text = "84 d", .max = 10 * TSIM_YEAR_S},
-    {.key = "date", .kind = TSIM_KEY_STRING, .offset = AT(scenario.cost.date), .default_text = "2026", .help = "date of the prices"},
+    {.key = "date", .kind = TSIM_KEY_STRING, .offset = AT(scenario.cost.date), .default_text = "2026", .help = "date of the prices: 2026, 2026-05 or 2026-05-31"},
 };
 TSIM_TABLE(COST, COST_KEYS, false);
 

@@ -407,14 +407,18 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
                 ? ""
                 : tsim_arena_printf(arena, "; by %s", TSIM_DECISION_OBJECTIVES[objective]));
     if (decision->n_offers == 0) {
-        fputs("no cluster has both a plan that fits and a price\n", out);
+        fputs(decision->is_interrupted ? "interrupted before a plan of any cluster had been simulated\n"
+                                       : "no cluster has both a plan that fits and a price\n",
+              out);
         print_indivisible(arena, decision, style, out);
         print_searched(arena, decision, style, out);
         return;
     }
     if (!decision->is_met)
-        fprintf(out, "no cluster%s is more likely than not to reach the goal\n",
-                decision->is_interrupted ? " that was tried before the interrupt" : "");
+        tsim_text_wrap(out, style, 0,
+                       decision->is_interrupted ? "no cluster that was tried before the interrupt is more likely than "
+                                                  "not to reach the goal"
+                                                : "no cluster is more likely than not to reach the goal");
     if (!(decision->job->goal.deadline_s > 0) && decision->n_machines > 0 && objective != TSIM_DECIDE_BY_DAYS)
         tsim_text_wrap(
             out, style, 0,
