@@ -44,10 +44,8 @@ static bool is_split(const struct tsim_schedule_shape *shape) {
 
 /* All work of a stage comes after the first forward pass of all stages before it. After its last pass, a backward one,
  * the same stages still have theirs to do. Zero-bubble steps follow one another without either. */
-static void add_stage(struct chain *chain, bool is_chained, double work_s, double first_release_s) {
-    double s =
-        is_chained ? chain->before_s + work_s + chain->after_s + (chain->after_s > 0 ? first_release_s : 0) : work_s;
-    chain->longest_s = fmax(chain->longest_s, s);
+static void add_stage(struct chain *chain, bool is_chained, double work_s) {
+    chain->longest_s = fmax(chain->longest_s, is_chained ? chain->before_s + work_s + chain->after_s : work_s);
 }
 
 /* ---- passes alone ---- */
@@ -89,7 +87,7 @@ double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pas
             if (c == 0)
                 forward_s = least_s(sc, &passes.forward), backward_s = least_s(sc, &passes.backward);
         }
-        add_stage(&chain, fills_and_drains(&shape), work_s, 0);
+        add_stage(&chain, fills_and_drains(&shape), work_s);
         chain.before_s += forward_s;
         chain.after_s += backward_s;
     }
@@ -240,22 +238,25 @@ static double stream_s(const struct tsim_step_plan *plan, int32_t stage) {
     return sum_s;
 }
 
-/* Returns the time of reducing what can only be reduced after the stage's last backward pass: all, or the last bucket.
- * That of a tied table comes after what is reduced on the compute stream, and beside what is reduced on a stream of its
- * own. */
-static double release_s(const struct tsim_step_plan *plan, int32_t stage) {
-    const struct tsim_stage_plan *sp = &plan->stages[stage];
+/* Returns the time of what the compute stream reduces after the stage's passes: gradients, if nothing overlaps them, and
+ * those of a tied table. */
+static double reduced_s(const struct tsim_step_plan *plan, int32_t stage) {
     bool is_end = stage == 0 || stage == plan->schedule.stages - 1;
-    double tied_s = plan->has_tied_reduction && is_end && !plan->is_stepped ? plan->tied.cost.time_s : 0, sum_s = 0;
+    double sum_s = plan->has_tied_reduction && is_end && !plan->is_stepped ? plan->tied.cost.time_s : 0;
+    bool is_beside = plan->shards_fully || plan->overlaps_reduces || is_split(&plan->schedule);
+    for (int32_t c = 0; c < plan->schedule.chunks && plan->has_data_group && !plan->is_stepped && !is_beside; c++)
+        sum_s += plan->stages[stage].chunks[c].reduce.cost.time_s;
+    return sum_s;
+}
+
+/* Returns the time of what the data stream can only reduce after the stage's last backward pass: the last bucket. */
+static double released_s(const struct tsim_step_plan *plan, int32_t stage) {
+    const struct tsim_stage_plan *sp = &plan->stages[stage];
     if (!plan->has_data_group || plan->is_stepped || is_split(&plan->schedule))
-        return tied_s;
-    if (plan->shards_fully)
-        return fmax(tied_s, sp->root_reduce.cost.time_s);
-    if (plan->overlaps_reduces)
-        return fmax(tied_s, sp->chunks[0].reduce.cost.time_s);
-    for (int32_t c = 0; c < plan->schedule.chunks; c++)
-        sum_s += sp->chunks[c].reduce.cost.time_s;
-    return sum_s + tied_s;
+        return 0;
+    return plan->shards_fully       ? sp->root_reduce.cost.time_s
+           : plan->overlaps_reduces ? sp->chunks[0].reduce.cost.time_s
+                                    : 0;
 }
 
 /* Returns the time of everything that the data stream does. */
@@ -296,13 +297,19 @@ static double tail_s(const struct tsim_step_plan *plan, int32_t stage) {
     return sum_s;
 }
 
-/* Returns the time that the stage's messages take on their way. Those of a direction follow one another on a stream.
- * If a node has ranks of only one stage, all of them leave it through its NICs, which the ranks share as equals, each
- * with its part of their rate. */
+/* Returns the rate at which all messages of a rank leave its node, if a node has ranks of only one stage: they share its
+ * NICs as equals. 0: not known. */
+static double nic_bytes_per_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement) {
+    bool has_own_nodes =
+        placement->stride[TSIM_AXIS_PIPELINE] % placement->ranks_per_node == 0 && !plan->is_ideal && plan->sends_async;
+    return has_own_nodes ? plan->cluster->nic_bytes_per_s : 0;
+}
+
+/* Returns the time that the stage's messages take on their way. Those of a direction follow one another on a stream. */
 static double sent_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement, int32_t stage) {
     const struct tsim_stage_plan *sp = &plan->stages[stage];
-    double sums_s[2] = {0}, bytes = 0;
-    for (int32_t i = 0; i < sp->n_items; i++) {
+    double sums_s[2] = {0}, bytes = 0, rate = nic_bytes_per_s(plan, placement);
+    for (int32_t i = 0; i < sp->n_items && plan->sends_async; i++) {
         struct tsim_schedule_hop hop = tsim_schedule_hop(&plan->schedule, stage, sp->items[i]);
         const struct tsim_step_message *message = hop.to_next ? &sp->next : &sp->prev;
         if (!hop.sends)
@@ -310,39 +317,112 @@ static double sent_s(const struct tsim_step_plan *plan, const struct tsim_placem
         sums_s[hop.to_next] += message->cost.time_s;
         bytes += message->cost.nic_bytes;
     }
-    bool has_own_nodes = placement->stride[TSIM_AXIS_PIPELINE] % placement->ranks_per_node == 0 && !plan->is_ideal &&
-                         plan->cluster->nic_bytes_per_s > 0;
-    return fmax(fmax(sums_s[0], sums_s[1]), has_own_nodes ? bytes / plan->cluster->nic_bytes_per_s : 0);
+    return fmax(fmax(sums_s[0], sums_s[1]), rate > 0 ? bytes / rate : 0);
 }
 
-double tsim_step_bound_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement) {
-    bool is_chained = fills_and_drains(&plan->schedule);
-    double longest_tail_s = 0, longest_data_s = 0, first_release_s = release_s(plan, 0);
-    struct chain chain = {0};
-    for (int32_t s = 0; s < plan->schedule.stages; s++) {
-        const struct tsim_stage_plan *sp = &plan->stages[s];
-        double work_s = stream_s(plan, s), own_tail_s = tail_s(plan, s), release = release_s(plan, s);
-        if (plan->bypasses_norm)
-            work_s += release + own_tail_s + plan->norm.time_s;
-        if (is_chained)
-            chain.longest_s = fmax(chain.longest_s, chain.before_s + work_s);
-        if (is_chained && !plan->sends_async) /* its last message is in after_s, too, and hides what is released */
-            work_s -= s > 0 ? sp->prev.cost.time_s : 0;
-        if (is_chained)
-            chain.longest_s = fmax(chain.longest_s, chain.before_s + work_s + release);
-        add_stage(&chain, is_chained, work_s, first_release_s);
-        double first_s = least_s(plan->scenario, &sp->chunks[0].ways[TSIM_PASS_FORWARD].whole);
-        if (plan->sends_async) /* after the first pass; the last message of others than the first stage is in after_s, too */
-            add_stage(&chain, is_chained,
-                      sent_s(plan, placement, s) + (is_chained ? first_s - (s > 0 ? sp->prev.cost.time_s : 0) : 0),
-                      first_release_s);
-        chain.before_s += first_s + sp->next.cost.time_s;
-        chain.after_s += least_s(plan->scenario, &sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole) +
-                         (s + 1 < plan->schedule.stages ? plan->stages[s + 1].prev.cost.time_s : 0);
-        longest_tail_s = fmax(longest_tail_s, own_tail_s);
-        longest_data_s = fmax(longest_data_s, data_s(plan, s));
+/* ---- task by task ---- */
+
+/* A stage, as far as its tasks have been placed: each begins when the one before it on its stream is over and what it
+ * waits for is there. */
+struct placed {
+    int32_t item;                                   /* the next pass */
+    double compute_s, data_s, messages_s[2], nic_s; /* when these are free */
+    double pass_s;                                  /* when the last pass was over */
+    double *arrives_s[2]; /* by slot: when gradients arrive, and activations; INFINITY: they have not been sent */
+};
+
+static const struct tsim_pass_route *route_of(const struct tsim_step_plan *plan, int32_t stage,
+                                              struct tsim_pass_item item) {
+    return &plan->stages[stage].routes[item.chunk * TSIM_N_PASS_KINDS + (int32_t)item.kind];
+}
+
+static double *arrival_of(const struct tsim_step_plan *plan, const struct placed *stage, struct tsim_pass_item item) {
+    return &stage->arrives_s[item.kind == TSIM_PASS_FORWARD][tsim_step_slot(plan, item)];
+}
+
+static void place_message(const struct tsim_step_plan *plan, double rate, struct placed *stages, int32_t s,
+                          struct tsim_pass_item item) {
+    struct tsim_schedule_hop hop = route_of(plan, s, item)->hop;
+    struct placed *from = &stages[s];
+    int32_t p = plan->schedule.stages;
+    if (!hop.sends)
+        return;
+    const struct tsim_collective_cost *cost = &(hop.to_next ? &plan->stages[s].next : &plan->stages[s].prev)->cost;
+    double *free_s = plan->sends_async ? &from->messages_s[hop.to_next] : &from->compute_s;
+    if (rate > 0)
+        from->nic_s = fmax(from->nic_s, from->pass_s) + cost->nic_bytes / rate;
+    *free_s = fmax(*free_s, from->compute_s) + cost->time_s;
+    item.chunk = hop.chunk;
+    *arrival_of(plan, &stages[(s + (hop.to_next ? 1 : p - 1)) % p], item) = *free_s;
+}
+
+/* Places a pass that begins at `begin_s`. The first forward pass through a chunk ends after its parameters are gathered,
+ * chunk by chunk. A backward pass releases gradients from its beginning on. */
+static void place_pass(const struct tsim_step_plan *plan, const struct tsim_chunk_plan *chunk, struct placed *stage,
+                       struct tsim_pass_item item, double begin_s) {
+    bool has_data = plan->has_data_group && !plan->shards_fully && !plan->is_stepped,
+         is_forward = item.kind == TSIM_PASS_FORWARD,
+         releases = plan->n_rounds > 1 || item.microbatch == plan->schedule.microbatches - 1;
+    stage->pass_s = begin_s + with_copies_s(plan, &chunk->ways[tsim_item_way(item)]);
+    if (has_data && plan->gathers && plan->overlaps_gathers && is_forward && item.microbatch == 0) {
+        stage->data_s += chunk->n_gathers * chunk->gather.cost.time_s;
+        stage->pass_s = fmax(stage->pass_s, stage->data_s);
     }
-    double bound_s = fmax(chain.longest_s, longest_data_s);
+    if (has_data && plan->overlaps_reduces && !is_forward && releases)
+        stage->data_s = fmax(stage->data_s, begin_s) + chunk->n_reduces * chunk->reduce.cost.time_s;
+    stage->compute_s = stage->pass_s;
+}
+
+/* Returns the time that the step takes up to the gradient's norm, if stages wait for one another and every task takes
+ * what it takes alone. */
+static double placed_s(struct tsim_arena *arena, const struct tsim_step_plan *plan,
+                       const struct tsim_placement *placement) {
+    int32_t p = plan->schedule.stages;
+    size_t n_slots = (size_t)plan->schedule.microbatches * (size_t)plan->schedule.chunks;
+    struct placed *stages = TSIM_NEW_ARRAY(arena, (size_t)p, struct placed);
+    double *arrives_s = TSIM_NEW_ARRAY(arena, 2 * n_slots * (size_t)p, double), longest_s = 0,
+           rate = nic_bytes_per_s(plan, placement);
+    for (size_t i = 0; i < 2 * n_slots * (size_t)p; i++)
+        arrives_s[i] = (double)INFINITY;
+    for (int32_t s = 0; s < 2 * p; s++)
+        stages[s / 2].arrives_s[s % 2] = &arrives_s[(size_t)s * n_slots];
+    for (bool moves = true; moves;) {
+        moves = false;
+        for (int32_t s = 0; s < p; s++) {
+            struct placed *stage = &stages[s];
+            for (const struct tsim_stage_plan *sp = &plan->stages[s]; stage->item < sp->n_items; stage->item++) {
+                struct tsim_pass_item item = sp->items[stage->item];
+                bool receives = p > 1 && route_of(plan, s, item)->receives;
+                double begin_s = fmax(stage->compute_s, receives ? *arrival_of(plan, stage, item) : 0);
+                if (isinf(begin_s))
+                    break;
+                place_pass(plan, &sp->chunks[item.chunk], stage, item, begin_s);
+                place_message(plan, rate, stages, s, item);
+                moves = true;
+            }
+        }
+    }
+    for (int32_t s = 0; s < p; s++) {
+        const struct placed *stage = &stages[s];
+        TSIM_ASSERT(stage->item == plan->stages[s].n_items);
+        longest_s = fmax(longest_s, fmax(stage->compute_s + reduced_s(plan, s), stage->pass_s + released_s(plan, s)));
+        longest_s = fmax(longest_s, fmax(stage->data_s, stage->nic_s));
+    }
+    return longest_s;
+}
+
+double tsim_step_bound_s(struct tsim_arena *arena, const struct tsim_step_plan *plan,
+                         const struct tsim_placement *placement) {
+    bool are_placed = fills_and_drains(&plan->schedule);
+    double bound_s = are_placed ? placed_s(arena, plan, placement) : 0, longest_tail_s = 0;
+    for (int32_t s = 0; s < plan->schedule.stages; s++) {
+        double work_s = stream_s(plan, s), own_tail_s = tail_s(plan, s);
+        if (plan->bypasses_norm)
+            work_s += fmax(reduced_s(plan, s), released_s(plan, s)) + own_tail_s + plan->norm.time_s;
+        bound_s = fmax(bound_s, are_placed ? 0 : fmax(work_s, sent_s(plan, placement, s)));
+        bound_s = fmax(bound_s, data_s(plan, s));
+        longest_tail_s = fmax(longest_tail_s, own_tail_s);
+    }
     if (!plan->bypasses_norm)
         bound_s += plan->norm.time_s + longest_tail_s;
     return bound_s * (1 - TICKS_FRAC);

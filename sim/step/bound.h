@@ -3,12 +3,13 @@
 
 #include "step/step_plan.h"
 
-/* Returns a time that is never more than tsim_step_simulate's, up to its tick. The reasons: every task takes at least
- * what it takes alone; tasks of a stream follow one another; links carry no more than they can; a stage's first forward
- * pass comes after those of the stages before it; after a stage's last backward pass come those of the stages before it
- * (of chunk 0, in schedules that do not split the backward pass); then come the gradient's norm, which waits for all
+/* Returns a time that is never more than tsim_step_simulate's, up to its tick. Every task takes at least what it takes
+ * alone, tasks of a stream follow one another, and links carry no more than they can. If a schedule fills and drains the
+ * pipeline, passes, messages, gathers and reductions are placed one after the other, each as early as what it waits for
+ * lets it begin; else a stage takes at least what its own streams do. Then come the gradient's norm, which waits for all
  * stages, the optimizer, and gathers that nothing hides. */
-double tsim_step_bound_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement);
+double tsim_step_bound_s(struct tsim_arena *arena, const struct tsim_step_plan *plan,
+                         const struct tsim_placement *placement);
 
 /* Returns the bound of passes alone. It needs no plan of the step, so it is cheap. */
 double tsim_passes_bound_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs);

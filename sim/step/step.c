@@ -546,7 +546,7 @@ void tsim_step_bound_time(struct tsim_arena *arena, const struct tsim_scenario *
         break;
     case TSIM_LEAST_STEP:
         result->terms.time_s = tsim_step_bound_s(
-            tsim_step_plan_build(arena, sc, machine->cluster, machine->placement, machine->costs, NULL, NULL),
+            arena, tsim_step_plan_build(arena, sc, machine->cluster, machine->placement, machine->costs, NULL, NULL),
             machine->placement);
         break;
     }
