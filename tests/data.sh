@@ -61,7 +61,7 @@ check() {
     shopt -s nullglob
     local found
     found=$(
-        catalogue_files accelerator hardware/accelerators/*.yaml
+        catalogue_files accelerator hardware/accelerators/*.yaml hardware/families/*.yaml
         catalogue_files node hardware/nodes/*.yaml
         catalogue_files fabric hardware/fabrics/*.yaml
         catalogue_files region hardware/regions/*.yaml

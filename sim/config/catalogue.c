@@ -23,9 +23,10 @@ enum { MAX_CHAIN = 16, MAX_FOLDERS = 3 };
 static const struct {
     const char *word, *plural;
     const char *folders[MAX_FOLDERS];
+    const char *families; /* folder of files that are only extended; a file that extends nothing extends its COMMON */
 } KINDS[TSIM_N_CATALOGUE_KINDS] = {
     [TSIM_CATALOGUE_MODELS] = {"model", "models", {"models/architectures"}},
-    [TSIM_CATALOGUE_ACCELERATORS] = {"accelerator", "accelerators", {"hardware/accelerators"}},
+    [TSIM_CATALOGUE_ACCELERATORS] = {"accelerator", "accelerators", {"hardware/accelerators"}, "hardware/families"},
     [TSIM_CATALOGUE_NODES] = {"node", "nodes", {"hardware/nodes"}},
     [TSIM_CATALOGUE_FABRICS] = {"fabric", "fabrics", {"hardware/fabrics"}},
     [TSIM_CATALOGUE_SOFTWARE] = {"software", "software", {"models/software"}},
@@ -33,7 +34,7 @@ static const struct {
     [TSIM_CATALOGUE_STORAGE] = {"storage", "storage", {"hardware/storage"}},
     [TSIM_CATALOGUE_SCENARIOS] = {"scenario", "scenarios", {"scenarios", "scenarios/published", "scenarios/campaigns"}},
 };
-static const char SINGLE[] = "single-";
+static const char SINGLE[] = "single-", COMMON[] = "all";
 
 const char *tsim_catalogue_word(enum tsim_catalogue_kind kind) {
     return KINDS[kind].word;
@@ -83,13 +84,18 @@ static bool holds_catalogue(struct tsim_arena *arena, const char *folder) {
            is_folder(tsim_arena_printf(arena, "%s/scenarios", folder));
 }
 
+/* Returns the folder of the catalogue that came with the program. */
+static const char *own_folder(struct tsim_arena *arena) {
+    if (TSIM_SOURCE_TREE[0] && is_folder(TSIM_SOURCE_TREE "/hardware"))
+        return TSIM_SOURCE_TREE;
+    return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : beside_program(arena);
+}
+
 const char *tsim_catalogue_folder(struct tsim_arena *arena) {
     const char *data = getenv("TSIM_DATA");
     if (data && *data)
         return holds_catalogue(arena, data) ? tsim_arena_strdup(arena, data) : NULL;
-    if (TSIM_SOURCE_TREE[0] && is_folder(TSIM_SOURCE_TREE "/hardware"))
-        return TSIM_SOURCE_TREE;
-    return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : beside_program(arena);
+    return own_folder(arena);
 }
 
 /* Returns whether the text has only letters, digits, '.', '_' and '-', and no leading dot, so that an id never leaves
@@ -108,6 +114,12 @@ static bool is_path(const char *text) {
     return strchr(text, '/') || tsim_is_yaml_name(text);
 }
 
+static const char *file_in(struct tsim_arena *arena, const char *root, const char *folder, const char *id,
+                           struct stat *info) {
+    const char *file = tsim_arena_printf(arena, "%s/%s/%s.yaml", root, folder, id);
+    return stat(file, info) == 0 && !S_ISDIR(info->st_mode) ? file : NULL;
+}
+
 /* The file of an id belongs to the catalogue, wherever that is, so it is found even if files are confined to other
  * folders. */
 static const char *find_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
@@ -115,12 +127,19 @@ static const char *find_file(struct tsim_arena *arena, enum tsim_catalogue_kind 
     const char *folder = tsim_catalogue_folder(arena);
     if (!folder || !is_id(id))
         return NULL;
-    for (size_t i = 0; i < MAX_FOLDERS && KINDS[kind].folders[i]; i++) {
-        const char *file = tsim_arena_printf(arena, "%s/%s/%s.yaml", folder, KINDS[kind].folders[i], id);
-        if (stat(file, info) == 0 && !S_ISDIR(info->st_mode))
-            return file;
-    }
-    return NULL;
+    const char *file = NULL;
+    for (size_t i = 0; i < MAX_FOLDERS && KINDS[kind].folders[i] && !file; i++)
+        file = file_in(arena, folder, KINDS[kind].folders[i], id, info);
+    return file;
+}
+
+/* A catalogue of the user's own need not have families: those of the program's then serve. */
+static const char *find_family(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
+                               struct stat *info) {
+    const char *const roots[] = {tsim_catalogue_folder(arena), own_folder(arena)}, *file = NULL;
+    for (size_t i = 0; i < 2 && KINDS[kind].families && is_id(id) && !file; i++)
+        file = roots[i] ? file_in(arena, roots[i], KINDS[kind].families, id, info) : NULL;
+    return file;
 }
 
 const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id) {
@@ -288,6 +307,7 @@ struct resolver {
     struct tsim_reader *reader;
     enum tsim_catalogue_kind kind;
     const char *path;
+    bool is_extended; /* what is looked for is what another file extends */
 };
 
 static const struct tsim_value *resolve_mapping(const struct resolver *r, const struct tsim_value *mapping,
@@ -466,6 +486,8 @@ static const struct tsim_value *resolve_scalar(const struct resolver *r, const s
     if (is_path(reference->text))
         return resolve_path(r, reference, chain);
     const char *file = find_file(arena, r->kind, reference->text, &info);
+    if (!file && r->is_extended)
+        file = find_family(arena, r->kind, reference->text, &info);
     if (file)
         return resolve_file(r, reference, file, &info, reference->text, chain);
     const struct tsim_value *single = generate_single(r, reference->text);
@@ -494,17 +516,30 @@ static const struct tsim_value *without_names(struct tsim_arena *arena, const st
     return mapping;
 }
 
+/* Returns what all files of the kind have in common, or NULL after a mistake. */
+static const struct tsim_value *read_common(const struct resolver *r) {
+    struct stat info;
+    const char *file = find_family(r->reader->arena, r->kind, COMMON, &info);
+    if (file)
+        return read_file(r->reader, file, &info);
+    if (find_folder(r->reader->arena, r->reader->diags))
+        tsim_diags_error(r->reader->diags, TSIM_ERR_IO, (struct tsim_place){.file = KINDS[r->kind].families}, "",
+                         "the file %s.yaml is missing", COMMON);
+    return NULL;
+}
+
 static const struct tsim_value *resolve_mapping(const struct resolver *r, const struct tsim_value *mapping,
                                                 const struct chain *chain) {
     const struct tsim_value *extends = tsim_value_find(mapping, "extends");
-    if (!extends)
+    if (!extends && !KINDS[r->kind].families)
         return mapping;
-    if (extends->kind != TSIM_VALUE_SCALAR) {
+    if (extends && extends->kind != TSIM_VALUE_SCALAR) {
         tsim_schema_wrong_kind(r->reader, extends, tsim_schema_path(r->reader->arena, r->path, "extends"),
                                "an id or a path");
         return NULL;
     }
-    const struct tsim_value *base = resolve(r, extends, chain);
+    struct resolver of_base = {r->reader, r->kind, r->path, true};
+    const struct tsim_value *base = extends ? resolve(&of_base, extends, chain) : read_common(r);
     if (!base)
         return NULL;
     base = without_names(r->reader->arena, base);
@@ -512,23 +547,22 @@ static const struct tsim_value *resolve_mapping(const struct resolver *r, const 
         tsim_value_merge(r->reader->arena, base, tsim_value_without(r->reader->arena, mapping, "extends"));
     if (merged->n_nodes <= TSIM_VALUE_MAX_NODES && merged->n_items <= TSIM_VALUE_MAX_KEYS)
         return merged;
-    tsim_value_error(r->reader->diags, TSIM_ERR_LIMIT, extends, r->path, "the files together are too large");
+    tsim_value_error(r->reader->diags, TSIM_ERR_LIMIT, extends ? extends : mapping, r->path,
+                     "the files together are too large");
     return NULL;
 }
 
 const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                 const struct tsim_value *reference, const char *path) {
-    struct resolver resolver = {reader, kind, path};
+    struct resolver resolver = {reader, kind, path, false};
     return resolve(&resolver, reference, NULL);
 }
 
 const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                      const struct tsim_value *root) {
-    struct resolver resolver = {reader, kind, ""};
+    struct resolver resolver = {reader, kind, "", false};
     struct stat info;
     struct chain chain = {NULL, root->document->file, 0, 0};
-    if (!tsim_value_find(root, "extends"))
-        return root;
     bool is_a_file = tsim_file_stat(root->document->file, &info) == 0;
     if (is_a_file) {
         chain.device = info.st_dev;

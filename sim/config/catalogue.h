@@ -353,6 +353,31 @@ enum tsim_generation { TSIM_VOLTA, TSIM_AMPERE, TSIM_HOPPER, TSIM_BLACKWELL, TSI
 /* Generations of flash attention that an accelerator has rates for. */
 enum tsim_flash { TSIM_FLASH1, TSIM_FLASH2, TSIM_FLASH3, TSIM_FLASH_CUDNN, TSIM_FLASH_SPLASH, TSIM_N_FLASH };
 
+/* A kernel of flash attention. Ramps are in tokens, and in elements of a head (cost/compute.h). */
+struct tsim_flash_kernel {
+    double ramp, causal_ramp;
+    double head_ramp; /* 0: it has none, but a rate of its own for small heads */
+    /* Rate with heads of 64 elements or fewer over that with larger ones, and of a forward pass over that of a backward
+     * pass; 0: alike. */
+    double small_heads, causal_small_heads, forward_over_backward;
+    double tile_queries;
+};
+
+/* Tiles for which libraries have kernels. Those of 128 x 256 are like those of 256 x 128. */
+enum tsim_tile { TSIM_TILE_256_128, TSIM_TILE_128_128, TSIM_TILE_128_64, TSIM_TILE_64_64, TSIM_N_TILES };
+
+/* Constants of libraries' kernels (cost/compute.h). */
+struct tsim_kernels {
+    double tile_reuse[TSIM_N_TILES]; /* rate over that of the largest tile */
+    double unaligned_frac;           /* rate of unaligned products over that of aligned ones */
+    double unaligned_vector_frac;    /* the same without matrix units, over that of fp32 */
+    double row_scales_frac;          /* rate with scales of rows over that with one scale */
+    double issued_per_cycle;         /* instructions of a compute unit */
+    struct tsim_flash_kernel flash[TSIM_FLASH_SPLASH], triton; /* splash attention has constants of its own */
+    double triton_over_flash1; /* rate of Triton's kernel over that of FlashAttention-1 */
+    double splash_masked_frac, splash_start_cycles, splash_backward_over_forward;
+};
+
 struct tsim_accelerator {
     const char *name, *vendor, *source;
     const char *device; /* the word for one of them: "GPU", "TPU"; NULL: tsim_device_word says "accelerator" */
@@ -387,6 +412,7 @@ struct tsim_accelerator {
     double wide_heads_frac;     /* part of cuDNN's rate for heads of over 128 elements; 0: by the ramp */
     double fp8_attention_ratio; /* cuDNN's rate in fp8 over that in 16 bits; 0: equal */
     double kernel_latency_s;    /* time of the shortest kernel, and what each kernel adds to its roofline time */
+    struct tsim_kernels kernels;
     double power_idle_w, power_limit_w;
     double power_cap_w; /* below the limit, it lowers clocks (cost/compute.h); 0: no cap */
     /* The power that each part adds at full use, over (limit - idle). */

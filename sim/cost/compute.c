@@ -6,11 +6,12 @@
 
 #include <math.h>
 
-/* The tiles for which libraries have kernels, and how near to a full unit each comes (operand reuse per shared-memory
- * byte: CUTLASS profiler tables; the largest is 1 by definition). */
+/* The tiles for which libraries have kernels. */
 static const struct tile {
-    double m, n, efficiency_frac;
-} TILES[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96}, {128, 64, 0.85}, {64, 128, 0.85}, {64, 64, 0.7}};
+    double m, n;
+    enum tsim_tile kind;
+} TILES[] = {{256, 128, TSIM_TILE_256_128}, {128, 256, TSIM_TILE_256_128}, {128, 128, TSIM_TILE_128_128},
+             {128, 64, TSIM_TILE_128_64},   {64, 128, TSIM_TILE_128_64},   {64, 64, TSIM_TILE_64_64}};
 enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8, MAX_STRIPS = 32 };
 
 #define ROUNDING 1e-12        /* slack of a lower bound against a sum: thousands of rounding errors */
@@ -24,41 +25,9 @@ enum { CLOCK_STEPS = 40 };
 
 /* Matrix units load this many bytes; rows that are no multiple of it are unaligned (see the header). */
 #define LOAD_BYTES 16.0
-#define UNALIGNED_FRAC 0.69
-#define UNALIGNED_VECTOR_FRAC 0.90 /* a part of the rate of fp32 products */
-/* PyTorch's kernel for scales of rows reaches 0.90 to 1.00 of cuBLAS's rate on most shapes (pytorch/pytorch issue
- * 147971); this is the middle. */
-#define ROW_SCALES_FRAC 0.95
-
-/* The shape terms of flash attention, of cuDNN's kernel and of FlashAttention-1 (see the header). */
-#define FLASH_HEAD_DIM_RAMP 20.0
-#define FLASH_REFERENCE_HEAD_DIM 128.0
-#define FLASH_TILE_QUERIES 128.0
-#define FLASH_BLACKWELL_TILE_QUERIES 256.0
-#define FLASH_RAMP_TOKENS 190.0
-#define FLASH_CAUSAL_RAMP_TOKENS 600.0
-#define CUDNN_RAMP_TOKENS 330.0
-#define CUDNN_CAUSAL_RAMP_TOKENS 1000.0
-#define FLASH1_RAMP_TOKENS 90.0
-#define FLASH1_CAUSAL_RAMP_TOKENS 310.0
-#define FLASH1_SMALL_HEAD_DIM 64.0
-#define FLASH1_SMALL_HEAD_FACTOR 1.31
-#define FLASH1_CAUSAL_SMALL_HEAD_FACTOR 1.13
-/* The rate of FlashAttention-1 over that of the Triton kernel of 2022. FlashAttention-2 is up to 3.0 times as fast as
- * the latter and up to 2.5 times as fast as the former, which gives 1.2; by the least, 1.7 and 1.3, it would be 1.3
- * (Dao 2023, section 4.1). The lower one is taken because it meets llm-foundry's A100 tables better. */
-#define TRITON_OVER_FLASH1 1.2
-/* The rate of a forward pass over that of a backward pass. In flash attention 2 FLOP in 7 are those of the forward
- * pass. */
-#define FLASH_FORWARD_OVER_BACKWARD 1.2
-#define TRITON_FORWARD_OVER_BACKWARD 1.7
-/* Splash attention's; see the header. */
-#define SPLASH_MASKED_FRAC 0.3
-#define SPLASH_START_CYCLES 880.0
-#define SPLASH_BACKWARD_OVER_FORWARD 0.95
+#define REFERENCE_HEAD_DIM 128.0 /* an accelerator's rates of attention are those of such heads */
+#define SMALL_HEAD_DIM 64.0
 #define FLASH_FORWARD_FLOPS_FRAC (2.0 / 7)
-/* The instructions of all lanes of four warps. */
-#define ISSUED_PER_CYCLE 128.0
 
 static const char OF_SHAPE[] = "the operator's shape on one accelerator, from model, batch and plan "
                                "(sim/model/operators.h)";
@@ -73,6 +42,11 @@ static struct tsim_amount constant(struct tsim_term_recorder *r, const char *nam
 
 static struct tsim_amount shape(struct tsim_term_recorder *r, const char *name, double value) {
     return tsim_given(r, name, value, TSIM_COUNT, OF_SHAPE);
+}
+
+static struct tsim_amount of_kernels(struct tsim_term_recorder *r, const struct tsim_accelerator *a, const char *key,
+                                     double value, enum tsim_dimension dimension) {
+    return tsim_of_accelerator(r, a, tsim_record_text(r, "kernels.%s", key), value, dimension);
 }
 
 static struct tsim_amount peak_rate(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
@@ -193,13 +167,14 @@ static struct tsim_amount tiles_of(struct tsim_term_recorder *r, const struct pr
                                    in_whole(r, "tiles across", p->n, constant(r, "columns of a tile", n, TSIM_COUNT))));
 }
 
-static struct tsim_amount tile_time(struct tsim_term_recorder *r, const struct product *p, double m, double n,
-                                    double efficiency_frac) {
-    struct tsim_amount rate =
-        efficiency_frac == 1
-            ? p->unit_rate
-            : tsim_product(r, "rate of a tile of this shape", "of a unit x operand reuse", TSIM_FLOPS_PER_S,
-                           TSIM_PARTS(p->unit_rate, constant(r, "reuse of operands", efficiency_frac, TSIM_FRACTION)));
+static struct tsim_amount tile_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                    const struct product *p, double m, double n, double reuse_frac) {
+    struct tsim_amount rate = p->unit_rate;
+    if (reuse_frac != 1)
+        rate = tsim_product(
+            r, "rate of a tile of this shape", "of a unit x operand reuse", TSIM_FLOPS_PER_S,
+            TSIM_PARTS(rate, of_kernels(r, a, tsim_record_text(r, "tile_reuse.%.0fx%.0f", fmax(m, n), fmin(m, n)),
+                                        reuse_frac, TSIM_FRACTION)));
     return tsim_product(r, "time of a tile", "2 x rows x columns x depth / rate", TSIM_TIME_S,
                         TSIM_PARTS(constant(r, "FLOPs of an element", 2, TSIM_FLOPS),
                                    constant(r, "rows of a tile", m, TSIM_COUNT),
@@ -268,7 +243,8 @@ static struct tsim_amount in_tiles(struct tsim_term_recorder *r, const struct ts
     for (int i = 0; i < N_TILES; i++) {
         const struct tile *tile = &TILES[i];
         struct tsim_amount tiles = tiles_of(NULL, p, tile->m, tile->n);
-        struct tsim_amount tile_s = tile_time(NULL, p, tile->m, tile->n, is_alike ? 1 : tile->efficiency_frac);
+        struct tsim_amount tile_s =
+            tile_time(NULL, a, p, tile->m, tile->n, is_alike ? 1 : a->kernels.tile_reuse[tile->kind]);
         /* No number of waves can be better. */
         if (tiles.value / p->units.value * tile_s.value * (1 - ROUNDING) >= best_s)
             continue;
@@ -280,7 +256,7 @@ static struct tsim_amount in_tiles(struct tsim_term_recorder *r, const struct ts
         return (struct tsim_amount){.value = best_s};
     const struct tile *tile = &TILES[best];
     return times_waves(r, waves_of(r, tiles_of(r, p, tile->m, tile->n), p->units, k),
-                       tile_time(r, p, tile->m, tile->n, is_alike ? 1 : tile->efficiency_frac));
+                       tile_time(r, a, p, tile->m, tile->n, is_alike ? 1 : a->kernels.tile_reuse[tile->kind]));
 }
 
 static struct tsim_amount gemm(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
@@ -367,14 +343,14 @@ static struct tsim_amount product_time(struct tsim_term_recorder *r, const struc
     bool is_slow = a->array_side == 0 && !is_aligned(op);
     if (is_slow && software->unaligned_products == TSIM_UNALIGNED_VECTOR && a->peak_flops_per_s[TSIM_FP32] > 0)
         return slower(r, aligned_time(r, a, TSIM_FP32, op), "without matrix units",
-                      constant(r, "rate of unaligned rows over that in fp32", UNALIGNED_VECTOR_FRAC, TSIM_FRACTION));
+                      of_kernels(r, a, "unaligned_vector", a->kernels.unaligned_vector_frac, TSIM_FRACTION));
     struct tsim_amount time = aligned_time(r, a, op->precision, op);
     if (a->fp8_gradients_frac > 0 && is_promoted(software, op))
         time = slower(r, time, "with sums in fp32",
                       tsim_of_accelerator(r, a, "efficiency.fp8_gradients", a->fp8_gradients_frac, TSIM_FRACTION));
     if (op->precision == TSIM_FP8 && software->fp8_scaling == TSIM_SCALING_ROWS)
         time = slower(r, time, "with scales of rows",
-                      constant(r, "rate with scales of rows over that with one scale", ROW_SCALES_FRAC, TSIM_FRACTION));
+                      of_kernels(r, a, "row_scales", a->kernels.row_scales_frac, TSIM_FRACTION));
     if (op->is_grouped && a->grouped_products_frac > 0)
         time =
             slower(r, time, "grouped",
@@ -382,7 +358,7 @@ static struct tsim_amount product_time(struct tsim_term_recorder *r, const struc
     if (!is_slow)
         return time;
     return slower(r, time, "with unaligned rows",
-                  constant(r, "rate of unaligned rows over that of aligned ones", UNALIGNED_FRAC, TSIM_FRACTION));
+                  of_kernels(r, a, "unaligned", a->kernels.unaligned_frac, TSIM_FRACTION));
 }
 
 static bool is_first_generation(enum tsim_attention_kernel kernel) {
@@ -396,21 +372,34 @@ static struct tsim_amount flash_frac(struct tsim_term_recorder *r, const struct 
                                          (a->mean ? a->mean : a)->attention_frac[flash], a->attention_frac[flash]);
     if (kernel != TSIM_ATTENTION_FLASH_TRITON)
         return frac;
-    return tsim_product(r, "of the Triton kernel", "over FlashAttention-1's x its fraction", TSIM_FRACTION,
-                        TSIM_PARTS(constant(r, "over FlashAttention-1's", TRITON_OVER_FLASH1, TSIM_FRACTION), frac));
+    return tsim_product(
+        r, "of the Triton kernel", "over FlashAttention-1's x its fraction", TSIM_FRACTION,
+        TSIM_PARTS(of_kernels(r, a, "triton_over_flash1", a->kernels.triton_over_flash1, TSIM_FRACTION), frac));
 }
 
-/* Returns the tokens at which half of the time is not in proportion to the length. */
-static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel, bool is_causal) {
-    if (is_first_generation(kernel))
-        return is_causal ? FLASH1_CAUSAL_RAMP_TOKENS : FLASH1_RAMP_TOKENS;
-    if (tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN)
-        return is_causal ? CUDNN_CAUSAL_RAMP_TOKENS : CUDNN_RAMP_TOKENS;
-    return is_causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
+/* Returns the constants of the kernel that runs there. */
+static const struct tsim_flash_kernel *flash_kernel(const struct tsim_accelerator *a,
+                                                    enum tsim_attention_kernel kernel) {
+    return kernel == TSIM_ATTENTION_FLASH_TRITON ? &a->kernels.triton : &a->kernels.flash[tsim_flash_of(a, kernel)];
 }
 
-static double tile_queries(const struct tsim_accelerator *a) {
-    return a->nccl_generation == TSIM_BLACKWELL ? FLASH_BLACKWELL_TILE_QUERIES : FLASH_TILE_QUERIES;
+static struct tsim_amount of_flash(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                   enum tsim_attention_kernel kernel, const char *key, double value,
+                                   enum tsim_dimension dimension) {
+    const char *name = kernel == TSIM_ATTENTION_FLASH_TRITON ? "triton" : tsim_flash_name(tsim_flash_of(a, kernel));
+    return of_kernels(r, a, tsim_record_text(r, "%s.%s", name, key), value, dimension);
+}
+
+static struct tsim_amount flash_ramp(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                     enum tsim_attention_kernel kernel, bool is_causal) {
+    const struct tsim_flash_kernel *k = flash_kernel(a, kernel);
+    return is_causal ? of_flash(r, a, kernel, "causal_ramp", k->causal_ramp, TSIM_COUNT)
+                     : of_flash(r, a, kernel, "ramp", k->ramp, TSIM_COUNT);
+}
+
+static struct tsim_amount tile_queries(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                       enum tsim_attention_kernel kernel) {
+    return of_flash(r, a, kernel, "tile_queries", flash_kernel(a, kernel)->tile_queries, TSIM_COUNT);
 }
 
 /* Returns whether a causal forward pass has so few heads that it waits for its longest tile (see the header). */
@@ -419,12 +408,11 @@ static bool has_last_tile(enum tsim_attention_kernel kernel, const struct tsim_o
 }
 
 static struct tsim_amount last_tile(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
-                                    const struct tsim_op *op) {
+                                    enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     return tsim_product(r, "of the longest tile, which the others wait for", "2 x queries of a tile x units / queries",
                         TSIM_FRACTION,
-                        TSIM_PARTS(constant(r, "longest over mean tile", 2, TSIM_FRACTION),
-                                   constant(r, "queries of a tile", tile_queries(a), TSIM_COUNT), units_of(r, a),
-                                   tsim_inverse(shape(r, "queries of all heads", op->queries))));
+                        TSIM_PARTS(constant(r, "longest over mean tile", 2, TSIM_FRACTION), tile_queries(r, a, kernel),
+                                   units_of(r, a), tsim_inverse(shape(r, "queries of all heads", op->queries))));
 }
 
 /* Returns the slowdown of windows. A tile of queries meets the keys of all of its windows, which together are longer
@@ -432,10 +420,8 @@ static struct tsim_amount last_tile(struct tsim_term_recorder *r, const struct t
  * same, within a few tokens, as a window as long as the sequence. */
 static struct tsim_amount window_slowdown(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                           enum tsim_attention_kernel kernel, const struct tsim_op *op) {
-    struct tsim_amount more =
-        tsim_sum(r, "keys beside those of a query", "queries of a tile + ramp", TSIM_COUNT,
-                 TSIM_PARTS(constant(r, "queries of a tile", tile_queries(a), TSIM_COUNT),
-                            constant(r, "ramp of attention", flash_ramp(a, kernel, false), TSIM_COUNT)));
+    struct tsim_amount more = tsim_sum(r, "keys beside those of a query", "queries of a tile + ramp", TSIM_COUNT,
+                                       TSIM_PARTS(tile_queries(r, a, kernel), flash_ramp(r, a, kernel, false)));
     return tsim_sum(r, "slowdown by tiles and ramp", "1 + keys beside / keys", TSIM_FRACTION,
                     TSIM_PARTS(constant(r, "without a ramp", 1, TSIM_FRACTION),
                                tsim_product(r, "of the keys beside", "keys beside / keys of a query", TSIM_FRACTION,
@@ -454,20 +440,16 @@ static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const str
     struct tsim_amount own =
         tsim_product(r, "tokens of a piece", "tokens attended to / pieces", TSIM_COUNT,
                      TSIM_PARTS(shape(r, "tokens attended to", op->sequence), tsim_inverse(pieces)));
-    struct tsim_amount first =
-        tsim_product(r, "of the own piece", "its ramp in tokens / tokens", TSIM_FRACTION,
-                     TSIM_PARTS(constant(r, op->causal ? "ramp of causal attention" : "ramp of attention",
-                                         flash_ramp(a, kernel, op->causal), TSIM_COUNT),
-                                tsim_inverse(own)));
-    struct tsim_amount tail = last_tile(NULL, a, op);
+    struct tsim_amount first = tsim_product(r, "of the own piece", "its ramp in tokens / tokens", TSIM_FRACTION,
+                                            TSIM_PARTS(flash_ramp(r, a, kernel, op->causal), tsim_inverse(own)));
+    struct tsim_amount tail = last_tile(NULL, a, kernel, op);
     if (has_last_tile(kernel, op) && tail.value > first.value)
-        first = last_tile(r, a, op);
+        first = last_tile(r, a, kernel, op);
     struct tsim_amount one = constant(r, "without a ramp", 1, TSIM_FRACTION);
     if (op->pieces == 1)
         return tsim_sum(r, "slowdown by the ramp", "1 + ramp / tokens", TSIM_FRACTION, TSIM_PARTS(one, first));
-    struct tsim_amount other = tsim_product(
-        r, "of another piece", "ramp in tokens / tokens", TSIM_FRACTION,
-        TSIM_PARTS(constant(r, "ramp of attention", flash_ramp(a, kernel, false), TSIM_COUNT), tsim_inverse(own)));
+    struct tsim_amount other = tsim_product(r, "of another piece", "ramp in tokens / tokens", TSIM_FRACTION,
+                                            TSIM_PARTS(flash_ramp(r, a, kernel, false), tsim_inverse(own)));
     struct tsim_amount others = tsim_product(r, "of the other pieces", "pieces x weight x of one", TSIM_FRACTION,
                                              TSIM_PARTS(shape(r, "other pieces", op->pieces - 1),
                                                         constant(r, "weight of halves", op->causal ? 1.5 : 1,
@@ -482,32 +464,31 @@ static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const str
 
 static struct tsim_amount head_dim_factor(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                           enum tsim_attention_kernel kernel, const struct tsim_op *op) {
-    bool is_small = op->head_dim <= FLASH1_SMALL_HEAD_DIM && kernel == TSIM_ATTENTION_FLASH1;
-    bool is_wide = op->head_dim > FLASH_REFERENCE_HEAD_DIM && tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN;
+    const struct tsim_flash_kernel *k = flash_kernel(a, kernel);
+    bool is_wide = op->head_dim > REFERENCE_HEAD_DIM && tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN;
     if (is_wide && a->wide_heads_frac > 0)
         return tsim_of_accelerator(r, a, "efficiency.attention.wide_heads", a->wide_heads_frac, TSIM_FRACTION);
-    if (is_first_generation(kernel)) /* Triton's was not measured for each head dimension */
-        return constant(r, "factor of the head dimension",
-                        !is_small    ? 1
-                        : op->causal ? FLASH1_CAUSAL_SMALL_HEAD_FACTOR
-                                     : FLASH1_SMALL_HEAD_FACTOR,
-                        TSIM_FRACTION);
-    struct tsim_amount head = shape(r, "head dimension", op->head_dim);
-    struct tsim_amount ramped = tsim_sum(r, "head dimension and its ramp", "dimension + ramp", TSIM_COUNT,
-                                         TSIM_PARTS(head, constant(r, "ramp", FLASH_HEAD_DIM_RAMP, TSIM_COUNT)));
+    if (k->head_ramp == 0) {
+        double small_frac = op->causal ? k->causal_small_heads : k->small_heads;
+        return op->head_dim <= SMALL_HEAD_DIM && small_frac > 0
+                   ? of_flash(r, a, kernel, op->causal ? "causal_small_heads" : "small_heads", small_frac,
+                              TSIM_FRACTION)
+                   : constant(r, "factor of the head dimension", 1, TSIM_FRACTION);
+    }
+    struct tsim_amount head = shape(r, "head dimension", op->head_dim),
+                       ramp = of_flash(r, a, kernel, "head_ramp", k->head_ramp, TSIM_COUNT);
+    struct tsim_amount ramped =
+        tsim_sum(r, "head dimension and its ramp", "dimension + ramp", TSIM_COUNT, TSIM_PARTS(head, ramp));
     return tsim_product(r, "factor of the head dimension", "dimension / (dimension + ramp), over that of 128",
                         TSIM_FRACTION,
                         TSIM_PARTS(head, tsim_inverse(ramped),
                                    constant(r, "of a dimension of 128, inverse",
-                                            (FLASH_REFERENCE_HEAD_DIM + FLASH_HEAD_DIM_RAMP) / FLASH_REFERENCE_HEAD_DIM,
-                                            TSIM_FRACTION)));
+                                            (REFERENCE_HEAD_DIM + k->head_ramp) / REFERENCE_HEAD_DIM, TSIM_FRACTION)));
 }
 
 /* Returns the factor of one direction, with which both passes together take as long as with one rate. */
-static double direction_factor(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
-    if (kernel == TSIM_ATTENTION_FLASH1) /* not measured apart */
-        return 1;
-    double ratio = kernel == TSIM_ATTENTION_FLASH_TRITON ? TRITON_FORWARD_OVER_BACKWARD : FLASH_FORWARD_OVER_BACKWARD;
+static double direction_factor(const struct tsim_flash_kernel *kernel, const struct tsim_op *op) {
+    double ratio = kernel->forward_over_backward > 0 ? kernel->forward_over_backward : 1;
     double forward = FLASH_FORWARD_FLOPS_FRAC + (1 - FLASH_FORWARD_FLOPS_FRAC) * ratio;
     return op->is_gradient ? forward / ratio : forward;
 }
@@ -533,7 +514,8 @@ static double block_of(int64_t tokens, double sequence) {
 }
 
 /* Returns what blocks at the edges of a mask add, of which a part is computed for nothing. */
-static struct tsim_amount masked_blocks(struct tsim_term_recorder *r, const struct tsim_op *op, double longer) {
+static struct tsim_amount masked_blocks(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                        const struct tsim_op *op, double longer) {
     struct tsim_amount one = constant(r, "what the mask leaves", 1, TSIM_FRACTION);
     if (!op->causal && !(op->window_keys > 0))
         return one;
@@ -544,7 +526,7 @@ static struct tsim_amount masked_blocks(struct tsim_term_recorder *r, const stru
         TSIM_PARTS(one, tsim_product(r, "at its edges", "block x (1 + masking of both halves) / keys", TSIM_FRACTION,
                                      TSIM_PARTS(constant(r, "tokens of a block", longer, TSIM_COUNT),
                                                 constant(r, "with the masking of both halves",
-                                                         1 + 2 * SPLASH_MASKED_FRAC, TSIM_FRACTION),
+                                                         1 + 2 * a->kernels.splash_masked_frac, TSIM_FRACTION),
                                                 tsim_inverse(keys)))));
 }
 
@@ -559,9 +541,9 @@ static struct tsim_amount splash_time(struct tsim_term_recorder *r, const struct
         TSIM_PARTS(peak_rate(r, a, op->precision), flash_frac(r, a, software->attention_kernel), array_fill(r, a, op)));
     struct tsim_amount rate = forward;
     if (op->is_gradient)
-        rate = tsim_product(
-            r, "rate of blocks, backward", "forward x backward over forward", TSIM_FLOPS_PER_S,
-            TSIM_PARTS(forward, constant(r, "backward over forward", SPLASH_BACKWARD_OVER_FORWARD, TSIM_FRACTION)));
+        rate = tsim_product(r, "rate of blocks, backward", "forward x backward over forward", TSIM_FLOPS_PER_S,
+                            TSIM_PARTS(forward, of_kernels(r, a, "splash.backward_over_forward",
+                                                           a->kernels.splash_backward_over_forward, TSIM_FRACTION)));
     struct tsim_amount cores = tsim_of_accelerator(r, a, "cores", fmax((double)a->cores, 1), TSIM_COUNT);
     struct tsim_amount block = tsim_product(
         r, "FLOPs of a block, forward", "4 x queries x keys x head dimension", TSIM_FLOPS,
@@ -570,12 +552,12 @@ static struct tsim_amount splash_time(struct tsim_term_recorder *r, const struct
                    constant(r, "keys of a block", keys, TSIM_COUNT), shape(r, "head dimension", op->head_dim)));
     struct tsim_amount start =
         tsim_product(r, "start of a block", "cycles / clock x rate of a core / its FLOPs", TSIM_FRACTION,
-                     TSIM_PARTS(constant(r, "cycles", SPLASH_START_CYCLES, TSIM_COUNT),
+                     TSIM_PARTS(of_kernels(r, a, "splash.start_cycles", a->kernels.splash_start_cycles, TSIM_COUNT),
                                 tsim_inverse(tsim_of_accelerator(r, a, "clock", a->clock_hz, TSIM_HZ)), forward,
                                 tsim_inverse(cores), tsim_inverse(block)));
     return tsim_product(r, "on the matrix units", "FLOPs / rate x whole blocks x with their starts", TSIM_TIME_S,
                         TSIM_PARTS(tsim_given(r, "FLOPs", op->flops, TSIM_FLOPS, OF_SHAPE), tsim_inverse(rate),
-                                   masked_blocks(r, op, fmax(queries, keys)),
+                                   masked_blocks(r, a, op, fmax(queries, keys)),
                                    tsim_sum(r, "with the starts of blocks", "1 + start", TSIM_FRACTION,
                                             TSIM_PARTS(constant(r, "without", 1, TSIM_FRACTION), start))));
 }
@@ -588,7 +570,7 @@ static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct 
         r, "rate of long sequences", "peak x the kernel's fraction x head dimension x direction", TSIM_FLOPS_PER_S,
         TSIM_PARTS(peak_rate(r, a, op->precision), flash_frac(r, a, kernel), head_dim_factor(r, a, kernel, op),
                    constant(r, op->is_gradient ? "backward over both" : "forward over both",
-                            direction_factor(kernel, op), TSIM_FRACTION)));
+                            direction_factor(flash_kernel(a, kernel), op), TSIM_FRACTION)));
     double ratio = fp8_ratio(a, kernel, op);
     struct tsim_amount slowdown = flash_slowdown(r, a, kernel, op);
     if (ratio != 1)
@@ -668,10 +650,10 @@ static struct tsim_amount issue_time(struct tsim_term_recorder *r, const struct 
                                      const struct tsim_op *op) {
     if (!(op->issued > 0 && a->compute_capability > 0 && a->clock_hz > 0))
         return (struct tsim_amount){0};
-    struct tsim_amount rate =
-        tsim_product(r, "instructions issued", "units x of a unit in a cycle x clock", TSIM_PER_S,
-                     TSIM_PARTS(units_of(r, a), constant(r, "of a unit in a cycle", ISSUED_PER_CYCLE, TSIM_COUNT),
-                                tsim_of_accelerator(r, a, "clock", a->clock_hz, TSIM_HZ)));
+    struct tsim_amount rate = tsim_product(
+        r, "instructions issued", "units x of a unit in a cycle x clock", TSIM_PER_S,
+        TSIM_PARTS(units_of(r, a), of_kernels(r, a, "issued_per_cycle", a->kernels.issued_per_cycle, TSIM_COUNT),
+                   tsim_of_accelerator(r, a, "clock", a->clock_hz, TSIM_HZ)));
     return tsim_product(r, "on the vector units", "instructions / rate", TSIM_TIME_S,
                         TSIM_PARTS(shape(r, "instructions, element by element", op->issued), tsim_inverse(rate)));
 }

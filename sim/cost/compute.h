@@ -1,7 +1,8 @@
 /* compute.h - the time of one kernel on one accelerator. Pure functions.
  *
- * A kernel takes its roofline, max(matrix time, memory time), plus a fixed latency. This comment has the formulas;
- * docs/physics.md, "Where the kernels' constants come from", has the measurements behind each number in them.
+ * A kernel takes its roofline, max(matrix time, memory time), plus a fixed latency. This comment has the formulas. Their
+ * constants are in hardware/families/all.yaml, or in the file of an accelerator that has others (`kernels`);
+ * docs/physics.md, "Where the kernels' constants come from", has the measurements behind each.
  *
  * Symbols. U: compute units. P: peak of the precision (FLOP/s). A product is (m x k) times (k x n), `batch` times.
  * `sustained`: the fraction of P that long products reach under the power limit.

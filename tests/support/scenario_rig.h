@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* This small cluster is four nodes of four: 16 accelerators, tensor 2 x pipeline 2 x data 4, eight layers, and 16
- * samples: four micro-batches a replica. Nothing of it comes from the shipped catalogue. */
+ * samples: four micro-batches a replica. It takes nothing from the shipped catalogue but the constants of kernels. */
 static const char BASE[] =
     "schema: tsim/v1\n"
     "name: base\n"

@@ -477,7 +477,7 @@ TSIM_TEST(few_heads_wait_for_the_longest_tile) {
     e.accelerator.peak_flops_per_s[TSIM_BF16] = 2250e12;
     e.accelerator.attention_frac[TSIM_FLASH_CUDNN] = 0.5;
     e.accelerator.compute_units = 148;
-    e.accelerator.nccl_generation = TSIM_BLACKWELL;
+    e.accelerator.kernels.flash[TSIM_FLASH_CUDNN].tile_queries = 256;
     e.accelerator.kernel_latency_s = 3e-6;
     e.software.attention_kernel = TSIM_ATTENTION_CUDNN;
     for (size_t i = 0; i < sizeof HEADS / sizeof HEADS[0]; i++) {

@@ -119,6 +119,53 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
 };
 TSIM_TABLE(EFFICIENCY, EFFICIENCY_KEYS, true);
 
+#define KERNEL(type, dimension_, max_, name_, member_, help_)                                                          \
+    {QUANTITY(type, name_, dimension_, member_, help_), .max = (max_)}
+#define TILE(name_, index_)                                                                                            \
+    KERNEL(struct tsim_accelerator, TSIM_FRACTION, 1, name_, kernels.tile_reuse[index_], "rate over that of the largest tile")
+static const struct tsim_key TILE_REUSE_KEYS[] = {TILE("256x128", TSIM_TILE_256_128), TILE("128x128", TSIM_TILE_128_128),
+                                                  TILE("128x64", TSIM_TILE_128_64), TILE("64x64", TSIM_TILE_64_64)};
+TSIM_TABLE(TILE_REUSE, TILE_REUSE_KEYS, true);
+
+#define FLASH_KERNEL(dimension_, max_, name_, member_, help_)                                                          \
+    {QUANTITY(struct tsim_flash_kernel, name_, dimension_, member_, help_), .max = (max_), .is_omitted_when_zero = true}
+static const struct tsim_key FLASH_KERNEL_KEYS[] = {
+    FLASH_KERNEL(TSIM_COUNT, 1e6, "ramp", ramp, "tokens at which half of the time is start-up"),
+    FLASH_KERNEL(TSIM_COUNT, 1e6, "causal_ramp", causal_ramp, "the same of causal attention"),
+    FLASH_KERNEL(TSIM_COUNT, 1e4, "head_ramp", head_ramp, "elements of a head with which it reaches half of its rate; 0: small_heads instead"),
+    FLASH_KERNEL(TSIM_FRACTION, 10, "small_heads", small_heads, "without head_ramp: rate with heads of 64 elements or fewer over that with larger ones; 0: alike"),
+    FLASH_KERNEL(TSIM_FRACTION, 10, "causal_small_heads", causal_small_heads, "the same of causal attention; 0: alike"),
+    FLASH_KERNEL(TSIM_FRACTION, 10, "forward_over_backward", forward_over_backward, "rate of a forward pass over that of a backward pass; 0: alike"),
+    FLASH_KERNEL(TSIM_COUNT, 1e5, "tile_queries", tile_queries, "queries of a tile"),
+};
+TSIM_TABLE(FLASH_KERNEL_TABLE, FLASH_KERNEL_KEYS, true);
+#define FLASH_KERNEL_KEY(name_, member_, help_)                                                                        \
+    {.key = (name_), .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_accelerator, kernels.member_),           \
+     .table = &FLASH_KERNEL_TABLE, .help = (help_)}
+
+#define OF_KERNELS(...) KERNEL(struct tsim_accelerator, __VA_ARGS__)
+static const struct tsim_key SPLASH_KEYS[] = {
+    OF_KERNELS(TSIM_FRACTION, 10, "masked", kernels.splash_masked_frac, "time of the mask over that of what it touches"),
+    OF_KERNELS(TSIM_COUNT, 1e6, "start_cycles", kernels.splash_start_cycles, "cycles of the clock that the start of a block takes"),
+    OF_KERNELS(TSIM_FRACTION, 10, "backward_over_forward", kernels.splash_backward_over_forward, "rate of backward products over that of forward ones"),
+};
+TSIM_TABLE(SPLASH, SPLASH_KEYS, true);
+static const struct tsim_key KERNELS_KEYS[] = {
+    {.key = "tile_reuse", .kind = TSIM_KEY_MAPPING, .table = &TILE_REUSE, .help = "rates of a GPU's tiles over that of the largest"},
+    OF_KERNELS(TSIM_FRACTION, 1, "unaligned", kernels.unaligned_frac, "rate of products with unaligned rows over that with aligned ones"),
+    OF_KERNELS(TSIM_FRACTION, 1, "unaligned_vector", kernels.unaligned_vector_frac, "the same without matrix units, over the rate in fp32"),
+    OF_KERNELS(TSIM_FRACTION, 1, "row_scales", kernels.row_scales_frac, "rate of fp8 products with scales of rows over that with one scale"),
+    OF_KERNELS(TSIM_COUNT, 1e6, "issued_per_cycle", kernels.issued_per_cycle, "instructions that a unit of NVIDIA's issues in a cycle"),
+    FLASH_KERNEL_KEY("flash1", flash[TSIM_FLASH1], "FlashAttention 1"),
+    FLASH_KERNEL_KEY("triton", triton, "Triton's kernel of 2022"),
+    OF_KERNELS(TSIM_FRACTION, 10, "triton_over_flash1", kernels.triton_over_flash1, "rate of Triton's kernel over that of FlashAttention 1"),
+    FLASH_KERNEL_KEY("flash2", flash[TSIM_FLASH2], "FlashAttention 2"),
+    FLASH_KERNEL_KEY("flash3", flash[TSIM_FLASH3], "FlashAttention 3"),
+    FLASH_KERNEL_KEY("cudnn", flash[TSIM_FLASH_CUDNN], "cuDNN's kernel"),
+    {.key = "splash", .kind = TSIM_KEY_MAPPING, .table = &SPLASH, .help = "JAX's splash attention"},
+};
+TSIM_TABLE(KERNELS, KERNELS_KEYS, true);
+
 #define POWER_SHARE(name_, member_, default_, help_)                                                                   \
     {.key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .default_text = (default_),      \
      .is_guessed = true, .offset = offsetof(struct tsim_accelerator, member_), .help = (help_)}
@@ -199,6 +246,8 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
      .is_positive = true},
     {.key = "efficiency", .kind = TSIM_KEY_MAPPING, .table = &EFFICIENCY,
      .help = "fractions of the peaks that long runs reach"},
+    {.key = "kernels", .kind = TSIM_KEY_MAPPING, .table = &KERNELS,
+     .help = "how the rates of libraries' kernels depend on shapes; default: hardware/families/all.yaml"},
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &POWER, .help = "electrical power"},
     {ACCELERATOR_QUANTITY("rent", TSIM_USD_PER_S, rent_usd_per_s, "price of an hour"), .default_text = "0"},
     {ACCELERATOR_QUANTITY("purchase", TSIM_USD, purchase_usd, "price"), .default_text = "0", .unit = "USD"},
