@@ -86,6 +86,7 @@ static const struct sign {
     {"deepspeed", {"json = {", NULL}, false},
     {"maxtext", {"Config param ", NULL}, false},
     {"primus", {"pre_trainer:", "framework:"}, false},
+    {"primus", {"post_trainer:", "framework:"}, false},
     {"maxtext", {"base_emb_dim:", NULL}, false},
     {"maxtext", {"per_device_batch_size:", "base_config:"}, false},
     {"maxtext", {"per_device_batch_size:", "max_target_length:"}, false},

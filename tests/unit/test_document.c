@@ -244,6 +244,18 @@ TSIM_TEST(merging) {
     ck_assert_ptr_eq(tsim_value_merge(&arena, NULL, over), over);
 }
 
+/* The keys of an anchor stand where a mapping of another program's file takes them over and does not have them itself. */
+TSIM_TEST(merge_keys_of_other_programs) {
+    const struct tsim_value *root;
+    static const char TEXT[] = "a: &x {k: 1, l: 2}\nb: &y {<<: *x, l: 3}\nc: {m: 4, <<: [*y, {m: 5, n: 6}]}\n";
+    ck_assert_int_eq(tsim_document_parse_wide(&arena, "f", TEXT, strlen(TEXT), &root, &diags), TSIM_OK);
+    static const char *const VALUES[][2] = {{"b.k", "1"}, {"b.l", "3"}, {"c.k", "1"},
+                                            {"c.l", "3"}, {"c.m", "4"}, {"c.n", "6"}};
+    for (size_t i = 0; i < sizeof VALUES / sizeof VALUES[0]; i++)
+        ck_assert_str_eq(text_at(root, VALUES[i][0]), VALUES[i][1]);
+    ck_assert_uint_eq(tsim_value_find(root, "c")->n_items, 4);
+}
+
 /* ---- setting ---- */
 
 static const char *const REFERENCES[] = {"node", "accelerator"};

@@ -40,6 +40,13 @@ TSIM_TEST(fp8_has_one_switch) {
         ck_assert_msg(imported(CASES[i].text)->training.precision == CASES[i].precision, "%s", CASES[i].text);
 }
 
+/* Falcon's customization sets the blocks side by side; a section of Hyena beside a job of another name is nothing. */
+TSIM_TEST(blocks_side_by_side) {
+    const struct tsim_scenario *sc =
+        imported(GPT("  hyena: {order: 2, num_heads: 1}\nmcore_customization_config:\n  parallel_attention: true\n"));
+    ck_assert(sc->model->parallel_block);
+}
+
 /* OmegaConf's references stand for values beside them, above them, from the root, and for NeMo's products. */
 TSIM_TEST(values_that_stand_for_others) {
     const struct tsim_scenario *sc = imported(GPT("  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n"

@@ -80,7 +80,7 @@ static const struct {
     {"run $((1<<12)) $(( 3 > 1 ? 10 : 20 )) $((2**10)) $(( 7 & 3 | 8 )) $((!0 && 1))", "[run][4096][10][1024][11][1]"},
     {"run $(( 1 + 2 * 3 == 7 )) $((5 >= 6 || 0)) $(( (8/2) % 3 )) $((0-1)) $((-1 ** 3))", "[run][1][0][1][-1][-1]"},
     {"go() { local n=$1; run --n $n; }\ngo 4", "[run][--n][4]"},
-    {"function go {\n  run $2 ${V}\n}\nV=x go 1 2\ngo 1 2", "[run][2][x]/[run][2][x]"},
+    {"function go {\n  run $2 ${V}\n}\nV=x go 1 2\ngo 1 2", "[run][2][x]/[run][2]"},
     {"go() {\n  run\n}\necho go", "[echo][go]/[run]"},
     {"never() { run 1; }", "[never]/[run][1]"},
     {"K=TP V=8\nexport \"$K\"=\"$V\"; run $TP", "[run][8]"},
@@ -133,11 +133,23 @@ static const struct {
     {"#SBATCH --gres=gpu:a100:8\necho $SLURM_GPUS_ON_NODE", "[echo][8]/[sbatch][--gres=gpu:a100:8]"},
     {"O=\" \\\n --a 1 \\\n --b 2 \"\necho $O", "[echo][--a][1][--b][2]"},
     {"A=1 run $A", "[run][1]"},
+    {"if [[ ${Q} != \"slurm\" ]]; then a; fi; [[ $Q == x ]] || b", "[a]/[b]"}, /* words may be empty */
     {"", ""},
 };
 
 TSIM_TEST_ROWS(words_are_a_shell_s, CASES) {
     ck_assert_str_eq(words_of(CASES[_i].text), CASES[_i].words);
+}
+
+/* NAME=VALUE in front of a command is for that command alone. */
+TSIM_TEST(each_command_has_its_environment) {
+    const struct tsim_shell_script script = script_of("export A=1\na\nA=2 B=3 b\nc\nA=4\nd\n");
+    static const char *const OF_A[] = {"1", "2", "1", "4"};
+    ck_assert_uint_eq(script.n_commands, 4);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_str_eq(tsim_shell_value_of(&script, "A", i)->word.text, OF_A[i]);
+        ck_assert_int_eq(tsim_shell_value_of(&script, "B", i) != NULL, i == 1);
+    }
 }
 
 /* "7" is written at offset 2 of "N=7 ...", whatever it went through. */

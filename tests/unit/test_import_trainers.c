@@ -330,6 +330,33 @@ TSIM_TEST(scripts_of_others) {
     ck_assert_int_eq(sc->training.global_batch_size, 64);
 }
 
+/* swift recomputes unless it is told not to, and its launcher reads the command's own environment; OpenRLHF's batch is
+ * that of a step. */
+TSIM_TEST(scripts_of_swift_and_openrlhf) {
+    const struct tsim_scenario *sc =
+        imported("hf-trainer",
+                 "CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 swift sft --model Qwen/Qwen3-8B "
+                 "--gradient_accumulation_steps 4 --max_length 2048\n"
+                 "CUDA_VISIBLE_DEVICES=0,1,2,3 swift infer --model x\n",
+                 0);
+    ck_assert_int_eq(sc->n_accelerators, 2);
+    ck_assert_int_eq(sc->training.recompute, TSIM_RECOMPUTE_FULL);
+    ck_assert_int_eq(sc->training.global_batch_size, 8);
+    ck_assert_int_eq(sc->training.precision, TSIM_BF16);
+    ck_assert_int_eq(sc->training.adapter.rank, 8);
+    sc = imported(
+        "hf-trainer",
+        "read -r -d '' C <<E\nopenrlhf.cli.train_sft --max_len 2048 --train_batch_size 128 "
+        "--micro_train_batch_size 2 --pretrain meta-llama/Llama-2-7b-hf --zero_stage 3 --bf16 --learning_rate 1 "
+        "--packing_samples --ring_attn_size 2\nE\nif [[ ${1} != slurm ]]; then deepspeed --module $C; fi\n",
+        8);
+    ck_assert_int_eq(sc->model->layers, 32);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->parallelism.context, 2);
+    ck_assert_int_eq(sc->training.micro_batch_size, 2);
+    ck_assert_int_eq(sc->training.global_batch_size, 128);
+}
+
 TSIM_TEST_LOOP(scripts_that_are_refused, 0, 7) {
     static const char *const CASES[][2] = {
         {"python run_glue.py --model_name_or_path gpt2 --per_device_train_batch_size 2\n", "program"},

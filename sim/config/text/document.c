@@ -276,7 +276,7 @@ static bool check_key(struct builder *b, struct key_table *table, const struct t
         error_at(b, TSIM_ERR_SYNTAX, event->start_mark, "a key must be plain text");
         return false;
     }
-    if (strcmp(key->text, "<<") == 0 && !key->is_quoted) {
+    if (strcmp(key->text, "<<") == 0 && !key->is_quoted && !b->takes_last) {
         b->lacks_values = true;
         tsim_diag_hint(error_at(b, TSIM_ERR_SYNTAX, event->start_mark, "merge keys ('<<') are not supported"),
                        "write the keys out, or take over a whole file with 'extends: FILE'");
@@ -353,6 +353,27 @@ static bool build_pair(struct builder *b, struct key_table *table, const yaml_ev
     return pair.value;
 }
 
+/* Replaces "<<: *ANCHOR", or a list of such, by the keys of the anchor that the mapping itself does not have. */
+static void merge(struct builder *b, struct key_table *table, size_t bottom) {
+    const size_t at = place_of_key(b, table, bottom, "<<");
+    if (at >= b->n_stack)
+        return;
+    const struct tsim_value *from = b->stack[at].value;
+    const bool is_list = from->kind == TSIM_VALUE_SEQUENCE;
+    const struct tsim_value *const *all = is_list ? from->items : &from;
+    const size_t n = is_list ? from->n_items : 1;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; all[i]->kind == TSIM_VALUE_MAPPING && k < all[i]->n_items; k++) {
+            const struct tsim_pair pair = all[i]->pairs[k];
+            if (line_of_key(b, table, bottom, pair.key) > 0)
+                continue;
+            push(b, pair);
+            if (table->n_slots > 0)
+                table->slots[slot_of(b, table, pair.key)] = (uint32_t)b->n_stack;
+        }
+    b->stack[at] = b->stack[--b->n_stack];
+}
+
 static const struct tsim_value *build_mapping(struct builder *b, const yaml_event_t *start, int depth) {
     check_tag(b, start->data.mapping_start.tag, start);
     int anchor = open_anchor(b, start->data.mapping_start.anchor, start);
@@ -369,6 +390,8 @@ static const struct tsim_value *build_mapping(struct builder *b, const yaml_even
         if (!can_go_on)
             return NULL;
     }
+    if (b->takes_last)
+        merge(b, &table, bottom);
     value->n_items = b->n_stack - bottom;
     struct tsim_pair *pairs = TSIM_NEW_ARRAY(b->arena, value->n_items, struct tsim_pair);
     for (size_t i = 0; i < value->n_items; i++) {

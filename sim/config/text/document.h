@@ -24,7 +24,7 @@ enum tsim_status tsim_document_parse(struct tsim_arena *arena, const char *file,
 
 /* Does the same for another program's file, which is not merged with a second one. A mapping may have up to
  * TSIM_DOCUMENT_WIDE_KEYS keys. If keys are repeated the last one counts, with a warning, as in Python's readers of
- * YAML and JSON. */
+ * YAML and JSON; merge keys (<<) are followed. */
 enum { TSIM_DOCUMENT_WIDE_KEYS = 50000 };
 enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           const struct tsim_value **root, struct tsim_diags *diags);

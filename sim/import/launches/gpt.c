@@ -113,7 +113,11 @@ static void put_gradient_precision(struct tsim_gpt *g, const char *word) {
 static void put_quantized(struct tsim_gpt *g, const struct tsim_setting *low) {
     static const char *const GATHERS[] = {"fp8_param_gather", "fp8_params", NULL};
     const struct tsim_setting *gathers = tsim_recipe_find_any(g->r, GATHERS), *recipe = find(g->r, "fp8_recipe");
+    const struct tsim_setting *four_bits = find(g->r, "fp4_recipe");
     bool is_fp4 = strncmp(low->key, "fp4", 3) == 0, is_mxfp8 = !is_fp4 && tsim_recipe_is(g->r, "fp8_recipe", "mxfp8");
+    if (is_fp4 && four_bits && strcmp(tsim_setting_text(four_bits), "nvfp4") != 0)
+        tsim_recipe_refuse(g->r, four_bits, "'%.40s' is not modelled: nvfp4 is, of the types of four bits",
+                           tsim_setting_text(four_bits));
     tsim_recipe_put(g->r, "training.precision", low, NULL, is_fp4 ? "nvfp4" : is_mxfp8 ? "mxfp8" : "fp8");
     if (is_fp4 || is_mxfp8)
         return;

@@ -17,27 +17,13 @@ enum { MOST_LAYERS = 4096 };
 static const struct {
     const char *part;
     int64_t rows;
-} VOCABULARIES[] = {{"gpt2", 50257},
-                    {"llama2", 32000},
-                    {"llama-2", 32000},
-                    {"llama3", 128256},
-                    {"llama-3", 128256},
-                    {"llama-4", 202048},
-                    {"llama_tokenizer", 32000},
-                    {"mixtral", 32000},
-                    {"mistral", 32000},
-                    {"deepseek-v2", 102400},
-                    {"deepseek-v3", 129280},
-                    {"qwen1.5", 151936},
-                    {"qwen2", 151936},
-                    {"qwen3", 151936},
-                    {"gemma", 256000},
-                    {"nemotron", 256000},
-                    {"starcoder", 49152},
-                    {"bloom", 250880},
-                    {"bertwordpiececase", 28996},
-                    {"bertwordpiece", 30522},
-                    {"bert", 30522}};
+} VOCABULARIES[] = {
+    {"gpt2", 50257},          {"llama2", 32000},       {"llama-2", 32000},         {"llama3", 128256},
+    {"llama-3", 128256},      {"llama-4", 202048},     {"llama_tokenizer", 32000}, {"mixtral", 32000},
+    {"mistral", 32000},       {"deepseek-v2", 102400}, {"deepseek-v3", 129280},    {"qwen1.5", 151936},
+    {"qwen2", 151936},        {"qwen3", 151936},       {"falcon", 65024},          {"gemma", 256000},
+    {"nemotron", 256000},     {"starcoder", 49152},    {"bloom", 250880},          {"bertwordpiececase", 28996},
+    {"bertwordpiece", 30522}, {"bert", 30522}};
 
 /* Returns whether the name has the part, whatever the case of its letters. */
 static bool has_part(const char *name, const char *part) {
@@ -60,8 +46,9 @@ static int64_t padded(struct tsim_gpt *g, int64_t rows) {
 
 /* Finds a tokenizer whose vocabulary is known by its name, and its rows. */
 static const struct tsim_setting *known_tokenizer(struct tsim_gpt *g, int64_t *rows) {
-    static const char *const KEYS[] = {"tokenizer_model", "tokenizer.type", "tokenizer_name_or_path", "tokenizer.model",
-                                       "tokenizer_type"};
+    static const char *const KEYS[] = {"tokenizer_model",           "tokenizer.type",
+                                       "tokenizer_name_or_path",    "tokenizer.model",
+                                       "tokenizer.tokenizer_model", "tokenizer_type"};
     const struct tsim_setting *found = NULL;
     for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
         const struct tsim_setting *s = tsim_recipe_find(g->r, KEYS[i]);

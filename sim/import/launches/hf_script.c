@@ -25,7 +25,7 @@
     "--set training.adapter=null that there is none"
 
 static const struct tsim_setting_class SCRIPT[] = {
-    NOTHING("program=*rlhf*finetune program=*rlhf*finetune.py program=*rlhf*sft*"),
+    NOTHING("program=*rlhf*finetune program=*rlhf*finetune.py program=*rlhf*sft* program=*rlhf*dpo*"),
     REFUSED(
         "program=*grpo* program=*ppo* program=*rlhf* program=*rloo* program=*_rl.py program=*reinforce* program=*kto*",
         "this is reinforcement learning, which also generates text: add --ignore and --set training.kind"),
@@ -118,10 +118,13 @@ static const char *const ARGUMENTS[] = {"per_device_train_batch_size",
                                         "model_max_length",
                                         "finetuning_type",
                                         NULL};
-static const struct tsim_command_kind COMMAND = {ARGUMENTS, "Hugging Face's Trainer",
-                                                 "torchrun ... train.py --model_name_or_path ID "
-                                                 "--per_device_train_batch_size 4 ...",
-                                                 false, NULL};
+static const char *const VARIABLES[][2] = {
+    TSIM_VISIBLE_DEVICES, {"NPROC_PER_NODE", "launcher.nproc_per_node"}, {"NNODES", "launcher.nnodes"}, {NULL, NULL}};
+static const struct tsim_command_kind COMMAND = {
+    .telling = ARGUMENTS,
+    .of = "Hugging Face's Trainer",
+    .line = "torchrun ... train.py --model_name_or_path ID --per_device_train_batch_size 4 ...",
+    .variables = VARIABLES};
 
 /* Tells whether the last setting of one of the keys is there and switched on. */
 static const struct tsim_setting *switched_on(struct tsim_recipe *r, const char *const *keys) {
@@ -211,6 +214,62 @@ static void add_of_qlora(struct tsim_recipe *r) {
     for (size_t i = switched_on(r, FULL) ? 2 : 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
         if (!find(r, DEFAULTS[i][0]))
             add(r, program, DEFAULTS[i][0], DEFAULTS[i][1]);
+}
+
+static bool is_swift(struct tsim_recipe *r) {
+    return has_text(find(r, "program"), "swift ") || (find(r, "program") && find(r, "sft_type"));
+}
+
+/* Adds what ModelScope's swift takes where its arguments do not say it (swift/llm/argument): an adapter on all products,
+ * recomputation, one sample a pass and 16 a step, the model's own precision. */
+static void add_of_swift(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"train_type", "finetuning_type"},
+                                           {"sft_type", "finetuning_type"},
+                                           {"tuner_type", "finetuning_type"},
+                                           {"batch_size", "per_device_train_batch_size"},
+                                           {"model_type", "model_name_or_path"}},
+                             *const DEFAULTS[][2] = {{"finetuning_type", "lora"},
+                                                     {"gradient_checkpointing", "true"},
+                                                     {"per_device_train_batch_size", "1"}},
+                             *const PRECISIONS[] = {"bf16", "fp16", "torch_dtype", "dtype", NULL};
+    const struct tsim_setting *program = find(r, "program");
+    if (!is_swift(r))
+        return;
+    add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], true);
+    for (size_t i = 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
+        if (!find(r, DEFAULTS[i][0]))
+            add(r, program, DEFAULTS[i][0], DEFAULTS[i][1]);
+    if (!find(r, "gradient_accumulation_steps"))
+        add(r, program, "train_batch_size", "16");
+    if (!tsim_recipe_find_any(r, PRECISIONS))
+        add(r, program, "bf16", "true");
+}
+
+static bool is_openrlhf(struct tsim_recipe *r) {
+    return find(r, "pretrain") && find(r, "micro_train_batch_size");
+}
+
+/* Adds the arguments of OpenRLHF's train_sft and train_dpo, whose batch is that of a step on all accelerators. */
+static void add_of_openrlhf(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"pretrain", "model_name_or_path"},
+                                           {"micro_train_batch_size", "per_device_train_batch_size"},
+                                           {"packing_samples", "packing"},
+                                           {"ring_attn_size", "context_parallel_size"},
+                                           {"ds_tensor_parallel_size", "tensor_parallel_size"},
+                                           {"adam_offload", "offload_optimizer"},
+                                           {"param_dtype", "dtype"}},
+                             *const DEFAULTS[][2] = {{"train_batch_size", "128"}, {"zero_stage", "2"}};
+    if (!is_openrlhf(r))
+        return;
+    const struct tsim_setting *from = find(r, "pretrain");
+    add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], true);
+    for (size_t i = 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
+        if (!find(r, DEFAULTS[i][0]))
+            add(r, from, DEFAULTS[i][0], DEFAULTS[i][1]);
+    if (find(r, "lora_rank") && !find(r, "target_modules"))
+        add(r, from, "lora_targets", "all");
+    if (is_on(r, "pretrain_mode"))
+        add(r, find(r, "pretrain_mode"), "kind", "pretrain");
 }
 
 /* Returns whether the arguments are those of alpaca-lora (tloen/alpaca-lora, finetune.py) and of what is made from
@@ -345,27 +404,6 @@ static int64_t devices_of(const char *text) {
     return n;
 }
 
-/* Returns the last CUDA_VISIBLE_DEVICES=0,1 of the script that no comment has; 0: there is none. */
-static int64_t visible_devices(const char *text) {
-    static const char NAME[] = "CUDA_VISIBLE_DEVICES=";
-    int64_t n = 0;
-    for (const char *at = text; (at = strstr(at, NAME)); at += strlen(NAME)) {
-        const char *line = at;
-        while (line > text && line[-1] != '\n' && line[-1] != '#')
-            line--;
-        const char *list = at + strlen(NAME);
-        list += *list == '"' || *list == '\'';
-        char digits[64];
-        size_t length = strspn(list, "0123456789,");
-        if ((line > text && line[-1] == '#') || length == 0 || length >= sizeof digits)
-            continue;
-        memcpy(digits, list, length);
-        digits[length] = '\0';
-        n = devices_of(digits);
-    }
-    return n;
-}
-
 /* Returns whether the script, or a program that it names, starts a process for each accelerator. */
 static bool starts_several(struct tsim_recipe *r) {
     static const char *const LAUNCHERS[] = {"torchrun", "torch.distributed", "deepspeed", "accelerate", "srun",
@@ -373,18 +411,20 @@ static bool starts_several(struct tsim_recipe *r) {
     for (size_t i = 0; i < sizeof LAUNCHERS / sizeof LAUNCHERS[0]; i++)
         if (tsim_bytes_have(r->document->text, r->document->size, LAUNCHERS[i]))
             return true;
-    return false;
+    return has_text(find(r, "program"), "trl ");
 }
 
 /* Adds what deepspeed --include, accelerate launch --num_processes or CUDA_VISIBLE_DEVICES say of the machine. */
 void tsim_hf_script_world(struct tsim_recipe *r) {
     static const char *const INCLUDES[] = {"launcher.include", "launcher.i", NULL};
-    const struct tsim_setting *include = tsim_recipe_find_any(r, INCLUDES), *each = find(r, "nproc_per_node");
+    const struct tsim_setting *include = tsim_recipe_find_any(r, INCLUDES), *each = find(r, "nproc_per_node"),
+                              *visible = find(r, "visible_devices");
     int64_t n = include ? devices_of(tsim_setting_text(include)) : 0;
     if (each && !isdigit((unsigned char)tsim_setting_text(each)[0])) /* gpu, auto */
         drop(r, "nproc_per_node"), each = NULL;
-    if (!each && n == 0 && !find(r, "num_processes"))
-        n = visible_devices(r->document->text);
+    if (!each && n == 0 && visible && !find(r, "num_processes"))
+        n = devices_of(tsim_setting_text(visible));
+    drop(r, "visible_devices");
     const bool is_one = !each && !include && n > 1 && find(r, "program") && !starts_several(r);
     if (is_one && is_alpaca(r)) { /* its layers are dealt out over the devices, of which one works at a time */
         tsim_recipe_note(r, "CUDA_VISIBLE_DEVICES", find(r, "program")->value,
@@ -462,7 +502,8 @@ static void add_accelerate(struct tsim_recipe *r) {
 /* alpaca-lora's finetune.py and what is made from it: a batch of all accelerators beside that of a pass. */
 static void add_batch(struct tsim_recipe *r) {
     const struct tsim_setting *all = find(r, "batch_size"), *micro = find(r, "micro_batch_size");
-    drop(r, "train_batch_size"); /* that of an accelerator, whose name it has by now */
+    if (!is_openrlhf(r))
+        drop(r, "train_batch_size"); /* that of an accelerator, whose name it has by now */
     if (all && micro && find(r, "base_model") && !find(r, "gradient_accumulation_steps"))
         add_as(r, all, "train_batch_size");
 }
@@ -512,8 +553,10 @@ static void normalize(struct tsim_recipe *r) {
         drop(r, "deepspeed");
     add_of_qlora(r);
     add_of_alpaca(r);
+    add_of_openrlhf(r);
     add_other_names(r);
     add_batch(r);
+    add_of_swift(r);
     add_adapter(r);
     add_precision(r);
     add_kind(r);
@@ -527,7 +570,11 @@ static void normalize(struct tsim_recipe *r) {
 
 static enum tsim_status read_script(struct tsim_recipe *r) {
     r->has_others = true;
+    static const char *const OF_SWIFT[][2] = {{"launcher.nproc_per_node", "nproc_per_node"},
+                                              {"launcher.nnodes", "nnodes"}};
     TSIM_TRY(tsim_command_read(r, &COMMAND));
+    if (is_swift(r)) /* its launcher reads the environment */
+        add_renamed(r, OF_SWIFT, sizeof OF_SWIFT / sizeof OF_SWIFT[0], true);
     add_config(r);
     tsim_hf_script_world(r);
     add_accelerate(r);

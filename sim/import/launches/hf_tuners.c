@@ -333,7 +333,7 @@ static enum tsim_status read_command(struct tsim_recipe *r) {
                                             "cutoff_len",
                                             NULL};
     static const char *const VARIABLES[][2] = {
-        {"NNODES", "nnodes"}, {"NPROC_PER_NODE", "nproc_per_node"}, {NULL, NULL}};
+        TSIM_VISIBLE_DEVICES, {"NNODES", "nnodes"}, {"NPROC_PER_NODE", "nproc_per_node"}, {NULL, NULL}};
     static const struct tsim_command_kind COMMAND = {
         .telling = ARGUMENTS,
         .of = "LLaMA-Factory",

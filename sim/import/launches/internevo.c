@@ -2,6 +2,7 @@
  * module stand for (configs/7B_sft.py, doc/en/usage.md; internlm/initialize/launch.py has the defaults). Settings are
  * read under Megatron's names. */
 #include "import/launches/gpt.h"
+#include "import/launches/hub_names.h"
 #include "import/launches/python_config.h"
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
@@ -15,8 +16,6 @@
 static const struct tsim_setting_class CLASSES[] = {
     REFUSED("model_type=*LLAVA* model_type=*[cC][hH][aA][mM][eE][lL][eE][oO][nN]* model.vit_cfg.* model.vision_*",
             IMAGES),
-    REFUSED("model_type=HF*",
-            "only the model's code has its sizes: add --ignore model_type and --model ID or --hf CONFIG"),
     REFUSED("parallel.zero1.fsdp=true",
             "PyTorch's FSDP is not read from this file: add --ignore and --set parallelism.zero=3"),
     REFUSED("parallel.sequence_2D.enable=true",
@@ -39,7 +38,8 @@ static const struct tsim_setting_class CLASSES[] = {
           "how experts are kept and tokens go to them"),
     SPEED("model.norm_head=true model.num_attention_sinks", "a part of the model that tsim does not have"),
     NOTHING(
-        "model_type data.* hybrid_zero_optimizer.* moe.* parallel.* model.checkpoint model.embed_grad_scale "
+        "model_type HF_MODEL_NAME data.* hybrid_zero_optimizer.* moe.* parallel.* model.checkpoint "
+        "model.embed_grad_scale "
         "model.embed_split_hidden model.embed_* "
         "model.parallel_output model.apply_post_layer_norm model.layer_norm_epsilon model.use_flash_attn "
         "model.qk_interleaved model.rope_* model.max_position_embeddings model.dropout_* model.drop_rate "
@@ -118,6 +118,18 @@ static void add_experts(struct tsim_recipe *r, int64_t replicas) {
     add(r, kind, "moe_grouped_gemm", kind && strcmp(tsim_setting_text(kind), "GShard") == 0 ? "false" : "true");
 }
 
+/* Names the model of Hugging Face's code (model_type HF), whose sizes only its config.json has. */
+static void name_hub_model(struct tsim_recipe *r, struct tsim_gpt *gpt) {
+    const struct tsim_setting *type = find(r, "model_type"), *name = find(r, "HF_MODEL_NAME");
+    if (tsim_import_override(&r->input, "model"))
+        return;
+    gpt->named = name ? tsim_known_model(r, tsim_setting_text(name)) : NULL;
+    gpt->named_from = name;
+    if (!gpt->named)
+        tsim_diag_hint(tsim_recipe_error(r, name ? name : type, "only the model's code has its sizes"),
+                       "name the model with --model ID or --hf CONFIG");
+}
+
 static void add_model(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {{"model.hidden_size", "hidden_size"},
                                            {"model.num_layers", "num_layers"},
@@ -132,8 +144,6 @@ static void add_model(struct tsim_recipe *r) {
     add(r, NULL, "swiglu", "true"); /* the first two products are side by side with any activation */
     add(r, norm, "normalization", norm && strcmp(tsim_setting_text(norm), "layernorm") == 0 ? "LayerNorm" : "RMSNorm");
     add(r, NULL, "position_embedding_type", "rope");
-    add(r, NULL, "hidden_dropout", "0");
-    add(r, NULL, "attention_dropout", "0");
     if (is_on(r, "model.qk_norm") || is_of_type(r, "QWEN3"))
         add(r, find(r, "model_type"), "qk_layernorm", "true");
     if (!tied || !tsim_setting_flag(r, tied))
@@ -244,7 +254,12 @@ static void build(struct tsim_recipe *r) {
         add(r, mode, "cp_comm_type", "a2a");
     add_int(r, degree(r, "pipeline"), "pipeline_model_parallel_size", pipeline);
     add(r, mode, "sequence_parallel", !is_isp && strcmp(word, "mtp") != 0 && tensor > 1 ? "true" : "false");
-    add_model(r);
+    add(r, NULL, "hidden_dropout", "0");
+    add(r, NULL, "attention_dropout", "0");
+    if (is_of_type(r, "HF"))
+        name_hub_model(r, &gpt);
+    else
+        add_model(r);
     add_experts(r, replicas);
     add_precision(r);
     check_ramp(r);
@@ -267,7 +282,7 @@ static void add_settings(struct tsim_recipe *r, const struct tsim_python *python
     static const char *const SECTIONS[] = {"model.", "parallel.", "data.", "hybrid_zero_optimizer.", "moe."};
     for (size_t i = 0; i < python->n_values; i++) {
         const struct tsim_python_value *v = &python->values[i];
-        bool is_read = strcmp(v->path, "model_type") == 0;
+        bool is_read = strcmp(v->path, "model_type") == 0 || strcmp(v->path, "HF_MODEL_NAME") == 0;
         for (size_t k = 0; k < sizeof SECTIONS / sizeof SECTIONS[0]; k++)
             is_read |= strncmp(v->path, SECTIONS[k], strlen(SECTIONS[k])) == 0;
         if (is_read && !strchr(v->path, '[') && !strstr(v->path, "._") && !strstr(v->path, ".rest"))

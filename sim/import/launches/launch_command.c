@@ -19,6 +19,7 @@ struct reading {
     const char *text;
     const char **is_read; /* the argument that begins at this offset */
     bool is_mpi;          /* mpirun starts the processes */
+    size_t command;       /* of the script, which is read */
     struct tsim_shell_script script;
 };
 
@@ -134,11 +135,20 @@ static bool is_program(const struct words *w, size_t i) {
     return length > 3 && strcmp(text + length - 3, ".py") == 0 && !is_argument(text);
 }
 
+/* Returns whether the word is a command that has programs of its own, whose name is behind it: "swift sft". */
+static bool has_programs(const struct words *w, size_t i) {
+    const char *slash = strrchr(w->words[i].text, '/'), *name = slash ? slash + 1 : w->words[i].text;
+    return TSIM_IS_ONE_OF(name, "swift", "trl") && i + 1 < w->n && !is_argument(w->words[i + 1].text);
+}
+
 /* Returns where the launcher's own arguments end: at the program; 0 without one. */
 static size_t end_of_launcher(struct reading *g, const struct words *w) {
     for (size_t i = 0; i < w->n; i++) {
-        if (is_program(w, i)) {
-            tsim_recipe_add(g->r, "program", "program", value_at(g, w->words[i].start, w->words[i].text));
+        const bool has_name = has_programs(w, i);
+        if (is_program(w, i) || has_name) {
+            const char *text = w->words[i].text;
+            text = has_name ? tsim_arena_printf(g->r->arena, "%s %s", text, w->words[i + 1].text) : text;
+            tsim_recipe_add(g->r, "program", "program", value_at(g, w->words[i].start, text));
             return i;
         }
     }
@@ -368,6 +378,7 @@ static bool read_script(struct reading *g, const struct tsim_shell_script *scrip
         tsim_value_warning(g->r->diags, value_at(g, command->words[0].start, "echo"), "",
                            "the command is only printed; it is read as if it were run");
     }
+    g->command = best < script->n_commands ? best : shown;
     if (most > 0) {
         size_t n_launcher = end_of_launcher(g, &w);
         add_processes(g, &w, n_launcher);
@@ -416,6 +427,7 @@ static bool read_config(struct reading *g, const struct tsim_shell_script *scrip
                 continue;
             for (const char *const *key = g->kind->telling; *key; key++)
                 if (tsim_value_find(root, *key)) {
+                    g->command = i;
                     tsim_recipe_each(g->r, root, tsim_recipe_add_leaf, g->r);
                     return true;
                 }
@@ -423,23 +435,36 @@ static bool read_config(struct reading *g, const struct tsim_shell_script *scrip
     return false;
 }
 
+/* Returns the value of NAME=VALUE among the words of the command: of "env NAME=VALUE python ...". */
+static const struct tsim_shell_value *value_among_words(struct reading *g, const char *name) {
+    const struct tsim_shell_command *command = &g->script.commands[g->command];
+    const size_t length = strlen(name);
+    for (size_t i = 0; g->command < g->script.n_commands && i < command->n_words; i++)
+        if (strncmp(command->words[i].text, name, length) == 0 && command->words[i].text[length] == '=') {
+            struct tsim_shell_value *value = TSIM_NEW(g->r->arena, struct tsim_shell_value);
+            *value = (struct tsim_shell_value){.name = name, .word = command->words[i]};
+            value->word.text += length + 1;
+            return value;
+        }
+    return NULL;
+}
+
 /* Adds what the environment says to the program, where no argument does. */
 static void add_environment(struct reading *g) {
-    for (const char *const(*v)[2] = g->kind->variables; v && (*v)[0]; v++)
-        for (size_t i = 0; i < g->script.n_values && !tsim_recipe_find(g->r, (*v)[1]); i++) {
-            const struct tsim_shell_word *word = &g->script.values[i].word;
-            if (strcmp(g->script.values[i].name, (*v)[0]) != 0)
-                continue;
-            if (*word->text)
-                tsim_recipe_add(g->r, (*v)[0], (*v)[1], value_at(g, word->start, word->text));
-            else {
-                const char *lost = lost_from(g, (*v)[0], strlen((*v)[0]));
-                tsim_value_warning(g->r->diags, value_at(g, word->start, ""), (*v)[0],
-                                   "has no value%s%.60s%s; tsim takes what the program takes without it",
-                                   lost ? ", because " : "", lost ? lost : "",
-                                   lost ? " is empty (--env gives it)" : "");
-            }
-        }
+    for (const char *const(*v)[2] = g->kind->variables; v && (*v)[0]; v++) {
+        const struct tsim_shell_value *own = value_among_words(g, (*v)[0]),
+                                      *value = own ? own : tsim_shell_value_of(&g->script, (*v)[0], g->command);
+        if (!value || tsim_recipe_find(g->r, (*v)[1]))
+            continue;
+        const struct tsim_value *at = value_at(g, value->word.start, value->word.text);
+        if (*value->word.text)
+            tsim_recipe_add(g->r, (*v)[0], (*v)[1], at);
+        else
+            tsim_value_warning(g->r->diags, at, (*v)[0],
+                               "has no value%s%.60s%s; tsim takes what the program takes without it",
+                               value->lost ? ", because " : "", value->lost ? value->lost : "",
+                               value->lost ? " is empty (--env gives it)" : "");
+    }
 }
 
 static enum tsim_status read_shell(struct reading *g) {

@@ -42,8 +42,8 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("model.attn_config.sliding_window_size=[1-9]* model.block_overrides.* model.attn_config.reuse_kv_layer_idx",
             "attention in windows, or layers that differ"),
-    REFUSED("model.attn_config.prefix_lm=true model.attn_config.attn_uses_sequence_id=true",
-            "attention to a part of the sequence"),
+    REFUSED("model.attn_config.prefix_lm=true", "attention to a part of the sequence"),
+    SPEED("model.attn_config.attn_uses_sequence_id", WITHIN_DOCUMENTS),
     REFUSED("model.ffn_config.moe_loss_weight_", "experts of another kind"),
     REFUSED("algorithms.seq_length_warmup.* algorithms.alibi.* algorithms.layer_freezing.* "
             "algorithms.progressive_resizing*",
@@ -61,7 +61,7 @@ static const struct tsim_setting_class CLASSES[] = {
         "model.attn_implementation model.peft_config.lora_alpha model.peft_config.peft_type "
         "model.peft_config.task_type model.* tokenizer.* "
         "tokenizer_name train_loader.* eval_loader* scheduler.* optimizer.* algorithms.* "
-        "algorithms max_duration "
+        "algorithms max_duration num_canonical_nodes "
         "device_eval_batch_size eval_* icl_* global_seed seed run_name data_local data_remote max_seq_len "
         "max_split_size_mb variables.* "
         "save_* load_* "

@@ -26,6 +26,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "program=*nvlm* program=*[_-]vl[/._-]* program=*vision* program=*pretrain_clip* program=*diffusion* "
             "program=*dino* program=*pretrain_vit*",
             IMAGES),
+    REFUSED("enable_odc=[tT]rue", "weights and gradients that ranks fetch from each other one by one (Primus' ODC)"),
+    NOTHING("enable_odc odc_* *_odc_* lb_mini_*"),
     REFUSED("program=*retro* program=*_ict* program=*realm* program=*orqa* program=*biencoder* program=*retriev* "
             "program=*doc_index*",
             RETRIEVAL),

@@ -19,6 +19,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("parallelism.domino.*", "tensor traffic of one half of a batch beside products of the other"),
     REFUSED("parallelism.tp_mode=ALL_REDUCE_OVERLAP", "a mode of tensor parallelism that is not modelled"),
     REFUSED("optimizer.optimizer_factory.name=sgd", "an optimizer that is not modelled: its states and its step"),
+    NOTHING("parallelism.recompute_granularity"), /* of 2023: flash attention keeps no scores to recompute */
     SPEED("parallelism.moe_layer_recompute", "some of a layer is recomputed"),
     SPEED("parallelism.tp_recompute_allgather=OFF", "what tensor ranks gather is kept for the backward pass"),
     SPEED("model.model_config.use_fa3", "another kernel of attention: software.attention_kernel"),

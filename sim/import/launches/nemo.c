@@ -31,7 +31,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("name=*[mM]amba* *.name=*[mM]amba* _target_=*[mM]amba* *._target_=*[mM]amba* name=*[gG]riffin* "
             "*.name=*[gG]riffin* name=*[jJ]amba* *.name=*[jJ]amba* name=*[hH]yena* *.name=*[hH]yena* "
             "_target_=*[hH]yena* *._target_=*[hH]yena* _target_=*SSMConfig* _target_=*.ssm.* "
-            "*hybrid_override_pattern hybrid_layer_pattern hybrid_*_ratio mamba_* *_mamba hyena* "
+            "*hybrid_override_pattern hybrid_layer_pattern hybrid_*_ratio mamba_* *_mamba "
             "activations_checkpoint_recurrent tokenizer.type=*recurrentgemma*", MAMBA),
     SPEED("logits_soft_cap", "capped logits"),
     REFUSED("mm_cfg.* vision* media_type data.is_multimodal data.media_type data.image_* _target_=*.vlm.* "
@@ -62,9 +62,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("transformer_block_type=normformer", "further norms in each layer"),
     REFUSED("headscale", "a scale of each head"),
     REFUSED("heterogeneous_*", "layers that differ, as another file says"),
-    REFUSED("mcore_customization_config.parallel_attention", "attention and feed-forward side by side: model.parallel_block"),
-    REFUSED("mcore_customization_config.new_decoder_architecture", "attention and feed-forward side by side, with a norm each: model.parallel_block"),
-    NOTHING("mcore_customization_config.*"),
+    NOTHING("mcore_customization_config.* hyena.*"), /* of layers that only a job of that name has */
     REFUSED("fp32_residual_connection first_last_layers_bf16 num_layers_at_start_in_bf16 "
             "num_layers_at_end_in_bf16", OTHER_TYPE),
     NOTHING("fp8_wgrad fp8_dot_product_attention fp8_multi_head_attention fp8_params"),
@@ -252,6 +250,18 @@ static const struct tsim_value *training_of(const struct tsim_value *root) {
     return training && training->kind == TSIM_VALUE_MAPPING && tsim_value_find(training, "model") ? training : root;
 }
 
+/* Falcon has attention and feed-forward block side by side, in its newer form with a norm each. */
+static void put_parallel_block(struct tsim_recipe *r) {
+    const struct tsim_setting *newer = tsim_recipe_find(r, "mcore_customization_config.new_decoder_architecture"),
+                              *both = tsim_recipe_find(r, "mcore_customization_config.parallel_attention");
+    const bool is_newer = newer && tsim_setting_flag(r, newer);
+    if (!is_newer && !(both && tsim_setting_flag(r, both)))
+        return;
+    tsim_recipe_put(r, "model.parallel_block", is_newer ? newer : both, NULL, "true");
+    if (is_newer)
+        tsim_recipe_put(r, "model.parallel_norms", newer, NULL, "true");
+}
+
 enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
@@ -284,6 +294,8 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
             find_named(&g, &gpt);
         gpt.is_bidirectional = is_bert(&r);
         tsim_gpt_build(&gpt);
+        if (!gpt.named && !gpt.is_given)
+            put_parallel_block(&r);
         status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
     }
     tsim_recipe_release(&r);

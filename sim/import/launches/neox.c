@@ -119,6 +119,8 @@ static void add_norm(struct reading *g) {
     const char *text = s ? tsim_setting_text(s) : "layernorm";
     if (strcmp(text, "rmsnorm") == 0 || strcmp(text, "te_rmsnorm") == 0)
         add(g->r, s, "normalization", "RMSNorm");
+    else if (strcmp(text, "non_parametric_layernorm") == 0)
+        tsim_recipe_not_modelled(g->r, s, "norms without parameters; tsim gives each its two vectors");
     else if (s && strcmp(text, "layernorm") != 0 && strcmp(text, "te_layernorm") != 0)
         tsim_recipe_refuse(g->r, s, "'%.40s' is neither layernorm nor rmsnorm", text);
 }

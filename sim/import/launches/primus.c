@@ -155,9 +155,20 @@ static void check_changes(struct reading *g, const struct tsim_model *model) {
                                          "add_bias_linear",
                                          "position_embedding_type",
                                          "vocab_size"};
+    const struct {
+        const char *key;
+        bool is_on;
+    } OWN[] = {{"swiglu", model->gated_mlp},
+               {"untie_embeddings_and_output_weights", !model->tied_embeddings},
+               {"qk_layernorm", model->qk_norm},
+               {"add_qkv_bias", model->qkv_bias},
+               {"add_bias_linear", model->bias}};
     const struct tsim_setting *latent = tsim_recipe_find(g->r, "multi_latent_attention");
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
         const struct tsim_setting *s = tsim_recipe_find(g->r, OTHERS[i]);
+        for (size_t k = 0; s && k < sizeof OWN / sizeof OWN[0]; k++)
+            if (strcmp(OTHERS[i], OWN[k].key) == 0 && tsim_setting_flag(g->r, s) == OWN[k].is_on)
+                s = NULL;
         if (s)
             tsim_recipe_refuse(
                 g->r, s, "changes the model that '%.40s' names: give the change with --set model.KEY=VALUE", g->model);

@@ -15,6 +15,7 @@ enum {
     MOST_CALLS = 256,
     MOST_SOURCED = 16,
     MOST_ROUNDS = 2000,
+    MOST_HIDDEN = 16,
     UNDECIDED = -1
 };
 
@@ -75,6 +76,10 @@ struct reader {
     const char *target;            /* the file into which this line's output goes; NULL: none */
     struct tsim_shell_file *files; /* heap */
     size_t n_files, files_capacity;
+    struct tsim_shell_value *values; /* heap */
+    size_t n_values, values_capacity;
+    struct tsim_shell_variable hidden[MOST_HIDDEN]; /* what NAME=VALUE before a command hides as long as that runs */
+    size_t n_hidden, first_own;                     /* the place of the first of them in `values` */
 };
 
 static void read_item(struct reader *r);
@@ -334,15 +339,9 @@ static bool call(struct reader *r, const struct tsim_shell_word *words, size_t n
     return true;
 }
 
-/* Ends a command; `eval TEXT...` and `bash -c TEXT` are the commands in the text. */
-static void end_command(struct reader *r) {
-    const size_t n = r->command.n;
-    const struct tsim_shell_word *words = kept(r->s.arena, r->command.words, n);
+/* Runs a command; `eval TEXT...` and `bash -c TEXT` are the commands in the text. */
+static void run_command(struct reader *r, const struct tsim_shell_word *words, size_t n) {
     size_t n_own = 0, inner = inner_text(words, n, &n_own);
-    r->command.n = 0;
-    r->is_declaring = false;
-    if (n == 0 || r->skips_next || !is_active(r) || r->s.status != TSIM_OK)
-        return;
     if (strcmp(words[0].text, "eval") == 0 && n > 1) {
         struct tsim_shell_word text = joined(r->s.arena, words + 1, n - 1);
         read_inner(r, text.text, strlen(text.text), text.at);
@@ -350,6 +349,23 @@ static void end_command(struct reader *r) {
         read_shell(r, words, n, n_own, inner);
     } else if (!run_builtin(r, words, n) && !call(r, words, n)) {
         add_command(r, words, n);
+    }
+}
+
+/* Ends a command, and with it the assignments in front of it. */
+static void end_command(struct reader *r) {
+    const size_t n = r->command.n, n_hidden = r->n_hidden, first = r->first_own;
+    const struct tsim_shell_word *words = kept(r->s.arena, r->command.words, n);
+    struct tsim_shell_variable hidden[MOST_HIDDEN];
+    memcpy(hidden, r->hidden, n_hidden * sizeof hidden[0]);
+    r->command.n = r->n_hidden = 0;
+    r->is_declaring = false;
+    if (n == 0 || r->skips_next || !is_active(r) || r->s.status != TSIM_OK)
+        return;
+    run_command(r, words, n);
+    for (size_t i = n_hidden; i-- > 0;) {
+        r->values[first + i].to = r->n_commands;
+        tsim_shell_set(&r->s, hidden[i].name, hidden[i].words, hidden[i].n_words);
     }
 }
 
@@ -796,6 +812,11 @@ static void read_array(struct reader *r, struct tsim_shell_fields *f) {
     s->pos++;
 }
 
+static void add_value(struct reader *r, const char *name, struct tsim_shell_word word) {
+    r->values = tsim_heap_grow(r->values, &r->values_capacity, r->n_values + 1, sizeof *r->values);
+    r->values[r->n_values++] = (struct tsim_shell_value){name, word, NULL, r->n_commands, SIZE_MAX};
+}
+
 static void store(struct reader *r, const char *name, bool is_appended, bool is_array,
                   const struct tsim_shell_fields *f) {
     const struct tsim_shell_variable *old = tsim_shell_get(&r->s, name, strlen(name));
@@ -822,7 +843,13 @@ static void store(struct reader *r, const char *name, bool is_appended, bool is_
     }
     if (r->s.n_expanded > TSIM_SHELL_MAX_EXPANDED)
         tsim_shell_fail(&r->s, TSIM_ERR_LIMIT, r->s.pos, "more than 4 million characters once variables are expanded");
+    const bool is_in_front = !r->is_declaring && r->n_hidden < MOST_HIDDEN;
+    if (is_in_front && r->n_hidden == 0)
+        r->first_own = r->n_values;
+    if (is_in_front)
+        r->hidden[r->n_hidden++] = old ? *old : (struct tsim_shell_variable){name, NULL, 0, NULL};
     tsim_shell_set(&r->s, name, kept(r->s.arena, words.words, words.n), words.n);
+    add_value(r, name, words.n > 0 ? words.words[0] : token(r, ""));
     tsim_heap_free(words.words);
 }
 
@@ -852,8 +879,10 @@ static void read_assignment(struct reader *r, size_t length) {
     if (is_active(r) && !r->in_condition && !r->skips_next && s->status == TSIM_OK) {
         const char *lost = f.n_words == 0 || !f.words[0].text[0] ? s->missing : NULL;
         store(r, name, is_appended, is_array, &f);
-        if (lost)
+        if (lost) {
             set_lost(s, name, lost);
+            r->values[r->n_values - 1].lost = lost;
+        }
     }
     tsim_shell_release_fields(&f);
 }
@@ -993,7 +1022,7 @@ static void end_listed(struct reader *r, char operation, bool is_double) {
     int result = is_test ? condition_of(command) : 1;
     bool was_skipped = r->skips_next;
     if (is_test)
-        r->command.n = 0;
+        r->n_hidden = 0;
     else
         end_command(r);
     r->command.n = 0;
@@ -1064,6 +1093,15 @@ static bool defines(struct reader *r, const char *word) {
     return false;
 }
 
+/* Tells whether the words are within [[ ]], where what expands to nothing is an empty word. */
+static bool is_in_double_brackets(const struct reader *r) {
+    const struct list *list = r->in_condition ? &r->condition : &r->command;
+    for (size_t i = list->n; i-- > 0;)
+        if (TSIM_IS_ONE_OF(list->words[i].text, "[[", "]]"))
+            return list->words[i].text[0] == '[';
+    return false;
+}
+
 /* Reads a keyword or a word of a command. */
 static void read_plain(struct reader *r) {
     struct tsim_shell *s = &r->s;
@@ -1072,9 +1110,11 @@ static void read_plain(struct reader *r) {
         read_assignment(r, length);
         return;
     }
-    struct tsim_shell_fields f = {.never_splits = false};
+    struct tsim_shell_fields f = {.never_splits = is_in_double_brackets(r)};
     size_t before = s->pos;
     tsim_shell_read_word(s, &f);
+    if (f.never_splits && f.n_words == 0 && s->pos > before)
+        append(r->in_condition ? &r->condition : &r->command, token(r, ""));
     s->pos += s->pos == before;
     bool is_first = r->command.n == 0 || r->in_condition;
     const char *only =
@@ -1125,6 +1165,7 @@ static void release(struct reader *r) {
     tsim_heap_free(r->before.words);
     tsim_heap_free(r->commands);
     tsim_heap_free(r->files);
+    tsim_heap_free(r->values);
     tsim_heap_free(r->s.variables);
 }
 
@@ -1137,16 +1178,14 @@ static void keep_lost(struct reader *r, struct tsim_shell_script *script) {
 }
 
 static void keep_values(struct reader *r, struct tsim_shell_script *script) {
-    struct tsim_shell_value *values = TSIM_NEW_ARRAY(r->s.arena, r->s.n_variables, struct tsim_shell_value);
+    struct tsim_shell_value *values = TSIM_NEW_ARRAY(r->s.arena, r->n_values, struct tsim_shell_value);
     struct tsim_shell_file *files = TSIM_NEW_ARRAY(r->s.arena, r->n_files, struct tsim_shell_file);
-    for (size_t i = 0; i < r->s.n_variables; i++) {
-        const struct tsim_shell_variable *v = &r->s.variables[i];
-        values[i] = (struct tsim_shell_value){v->name, v->n_words > 0 ? v->words[0] : token(r, "")};
-    }
+    for (size_t i = 0; i < r->n_values; i++)
+        values[i] = r->values[i];
     for (size_t i = 0; i < r->n_files; i++)
         files[i] = r->files[i];
     script->values = values;
-    script->n_values = r->s.n_variables;
+    script->n_values = r->n_values;
     script->files = files;
     script->n_files = r->n_files;
 }
@@ -1167,9 +1206,20 @@ static void take_outside(struct reader *r) {
         if (!equals)
             continue;
         *value = (struct tsim_shell_word){equals + 1, NULL, 0};
-        tsim_shell_set(&r->s, tsim_arena_strndup(r->s.arena, o->environment[i], (size_t)(equals - o->environment[i])),
-                       value, 1);
+        const char *name = tsim_arena_strndup(r->s.arena, o->environment[i], (size_t)(equals - o->environment[i]));
+        tsim_shell_set(&r->s, name, value, 1);
+        add_value(r, name, *value);
     }
+}
+
+const struct tsim_shell_value *tsim_shell_value_of(const struct tsim_shell_script *script, const char *name,
+                                                   size_t command) {
+    for (size_t i = script->n_values; i-- > 0;) {
+        const struct tsim_shell_value *v = &script->values[i];
+        if (v->from <= command && command < v->to && strcmp(v->name, name) == 0)
+            return v;
+    }
+    return NULL;
 }
 
 static void keep(struct reader *r, struct tsim_shell_script *script) {

@@ -34,10 +34,13 @@ struct tsim_shell_lost {
     const char *name, *from;
 };
 
-/* A variable and its first word; "" if it is empty. */
+/* A variable and its first word, "" if it is empty, as the commands [from, to) find it; before a command, NAME=VALUE is
+ * for that command alone. */
 struct tsim_shell_value {
     const char *name;
     struct tsim_shell_word word;
+    const char *lost; /* what would have set it, if it is empty; NULL: nothing */
+    size_t from, to;
 };
 
 /* A file that the script writes. */
@@ -67,11 +70,15 @@ struct tsim_shell_script {
     const char *unread;    /* NULL, or the file that `source` names and that is not beside the script */
     const struct tsim_shell_lost *lost;
     size_t n_lost;
-    const struct tsim_shell_value *values; /* of all variables, as the script ends */
+    const struct tsim_shell_value *values; /* that were assigned, in their order */
     size_t n_values;
     const struct tsim_shell_file *files; /* that it writes by here-documents */
     size_t n_files;
 };
+
+/* Returns what a command finds in its environment: the value that was assigned last; NULL: there is none. */
+const struct tsim_shell_value *tsim_shell_value_of(const struct tsim_shell_script *script, const char *name,
+                                                   size_t command);
 
 /* Reads a script. `text` must stay valid; `outside` may be NULL. Returns TSIM_ERR_SYNTAX (a quote or a list that does
  * not end) or TSIM_ERR_LIMIT (more than 4 M characters after expansion), at *offset, with what is wrong in *message. */

@@ -210,7 +210,9 @@ static void put_changes(struct reading *g, const struct tsim_setting *from, cons
 static void put_model(struct reading *g) {
     const struct tsim_setting *name = tsim_recipe_find(g->r, "model.name"),
                               *flavor = tsim_recipe_find(g->r, "model.flavor");
-    const char *model = name ? tsim_setting_text(name) : "llama3",
+    const char *model = name               ? tsim_setting_text(name)
+                        : g->configuration ? "of no known family"
+                                           : "llama3",
                *size = flavor ? tsim_setting_text(flavor) : "debugmodel";
     const char *known = "";
     for (size_t i = 0; i < sizeof FLAVORS / sizeof FLAVORS[0]; i++) {
@@ -729,12 +731,16 @@ static void add_python(struct reading *g, const struct tsim_python *python) {
     }
 }
 
-/* The model's family is the beginning of the function's name. */
+/* The model's family is in the function's name, or it is the folder of the file: models/qwen3/config_registry.py. */
 static void add_family(struct reading *g, const char *function) {
     static const char *const NAMES[] = {"llama3", "llama4", "deepseek_v3", "qwen3", "gpt_oss", "llama2"};
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (strncmp(function, NAMES[i], strlen(NAMES[i])) == 0)
-            tsim_recipe_add(g->r, function, "model.name", tsim_value_new_scalar(g->r->arena, &g->r->at_top, NAMES[i]));
+    const char *family = NULL;
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0] && !family; i++)
+        family = strstr(function, NAMES[i]) ? NAMES[i] : NULL;
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0] && !family; i++)
+        family = strstr(g->r->document->file, tsim_arena_printf(g->r->arena, "/%s/", NAMES[i])) ? NAMES[i] : NULL;
+    if (family)
+        tsim_recipe_add(g->r, function, "model.name", tsim_value_new_scalar(g->r->arena, &g->r->at_top, family));
 }
 
 /* Reads one of the functions of config_registry.py, which the user names behind "--" (also as --config NAME). */
