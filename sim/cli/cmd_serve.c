@@ -258,13 +258,15 @@ static bool write_command_line(struct job *job, const struct tsim_command *comma
     return true;
 }
 
+#define NO_DATABASE "this server has no database; 'tsim serve --db FILE' has one"
+
 /* Returns what is missing: a query needs a database, and so does a run that is to be logged. NULL: nothing is missing. */
 static const char *lack_of_database(const struct job *job) {
     bool has_database = served->has[TSIM_OPTION_DB];
     if (job->route->source == SOURCE_DATABASE && !has_database)
-        return "this server has no database";
+        return NO_DATABASE;
     if (job->logs && (!has_database || served->has[TSIM_OPTION_READ_ONLY]))
-        return has_database ? "this server is read-only" : "this server has no database";
+        return has_database ? "this server is read-only" : NO_DATABASE;
     return NULL;
 }
 

@@ -52,7 +52,7 @@ async function test(name, f) {
       assert.deepStrictEqual(all.map(c => c.name), [
         "Where the step goes", "Memory by pipeline stage", "The pipeline and its communication over time",
         "Layer 61, kernel by kernel", "Roofline", "Links by load, of capacity over the step",
-        "Change of the step's time", "The run's cost, owned and rented"
+        "Change of the step's time", "Days of the whole run", "The run's cost, owned and rented"
       ]);
       for (const c of all) drawn(c, c.name);
       assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), theme);
@@ -107,9 +107,12 @@ async function test(name, f) {
              of ["Days of the whole run", "One run over its days", "Power of the facility over one run",
                  "Accelerator hours lost by cause", "The run's cost, owned and rented"])
       drawn(all.find(c => c.name === name), name);
-    const runs = await page.locator("#runs-0-days [data-hint]")
-                     .evaluateAll(bars => bars.reduce((n, b) => n + parseInt(b.dataset.hint.split(": ")[1]), 0));
-    assert.strictEqual(runs, 50);
+    const dots = await page.locator("#runs-0-days circle")
+                     .evaluateAll(dots => dots.map(d => ({x: +d.getAttribute("cx"), hint: d.dataset.hint})));
+    assert.deepStrictEqual(
+        dots.map(d => d.hint.replace(/[\d.]+ days/, "")),
+        ["one in ten within ", "half within ", "nine in ten within "]);
+    assert(dots[0].x < dots[1].x && dots[1].x < dots[2].x, JSON.stringify(dots));
     await page.close();
   });
   await test("the step has its interval", async () => {
@@ -252,7 +255,7 @@ async function test(name, f) {
   await test("without scripts the charts are there", async () => {
     const context = await browser.newContext({javaScriptEnabled: false}), page = await context.newPage();
     await page.goto(`file://${folder}/run.html`);
-    assert.strictEqual(await page.locator("figure.chart > svg").count(), 8);
+    assert.strictEqual(await page.locator("figure.chart > svg").count(), 9);
     assert(await page.locator("#runs-0-memory .head").isVisible());
     await context.close();
   });

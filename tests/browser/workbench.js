@@ -359,10 +359,17 @@ async function test(name, f) {
     }, before);
     await page.selectOption("[id='c-training.precision']", "bf16");
   });
-  await test("a campaign has failures where they are let in", async () => {
+  await test("a campaign has its days as a distribution, and failures where they are let in", async () => {
+    const drawings = wanted => page.waitForFunction(
+        n => [...document.querySelectorAll("section:has(svg)")]
+                 .filter(s => s.querySelector("h2").textContent === "The whole run")
+                 .flatMap(s => [...s.querySelectorAll("svg")])
+                 .length === n,
+        wanted);
     await change(page, () => page.click("[role=tab]:text-is('campaign')"));
+    await drawings(1);
     await change(page, () => page.click("button:text-is('let nodes fail')"));
-    assert(await page.locator("section:has(h2:text-is('The whole run with its failures')) svg").count() >= 2);
+    await drawings(4);
     await shot(page, "campaign");
   });
   await test("measured runs are filtered, and open", async () => {

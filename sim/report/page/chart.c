@@ -21,7 +21,7 @@ const struct tsim_chart TSIM_CHARTS[] = {
     {"roofline", TSIM_CHART_OF_RUN, true, tsim_chart_roofline, "every operator below the roof of the accelerator"},
     {"links", TSIM_CHART_OF_RUN, true, tsim_chart_links, "mean and highest load of each sort of link"},
     {"sensitivity", TSIM_CHART_OF_RUN, true, tsim_chart_sensitivity, "the step's time with each capacity a tenth lower and higher"},
-    {"days", TSIM_CHART_OF_RUN, true, tsim_chart_days, "days of the whole run over its replications"},
+    {"days", TSIM_CHART_OF_RUN, true, tsim_chart_days, "the chance that the whole run is done by a day"},
     {"timeline", TSIM_CHART_OF_RUN, true, tsim_chart_timeline, "one whole run over its days"},
     {"power", TSIM_CHART_OF_RUN, true, tsim_chart_power, "power of the facility over one whole run"},
     {"lost", TSIM_CHART_OF_RUN, true, tsim_chart_lost, "accelerator hours that a whole run loses, by cause"},

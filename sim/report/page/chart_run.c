@@ -107,32 +107,53 @@ static const struct tsim_json *campaign_of(const struct tsim_json *run) {
     return tsim_json_find(tsim_json_find(run, "summary"), "campaign");
 }
 
+/* Draws the chance that the run is done by a day, with a dot at each end and in the middle of eight of ten cases. */
 bool tsim_chart_days(const struct tsim_json *run, const struct tsim_svg *svg) {
-    const struct tsim_json *d = tsim_json_find(campaign_of(run), "distribution");
-    const struct tsim_json *bins = tsim_json_find(d, "replications");
-    double most = 0, left = 60, width = CHART_WIDTH - left - CHART_RIGHT, bottom = 260;
-    double from = chart_number(d, "from_days"), to = chart_number(d, "to_days");
-    size_t n = tsim_json_count(bins);
-    for (size_t i = 0; i < n; i++)
-        most = fmax(most, tsim_json_number_of(tsim_json_at(bins, i)));
-    if (n == 0 || !(most > 0))
+    enum { EACH = 4, MOST = 25, N_DOTS = 3 }; /* quantiles in a row may be steps of one unknown: each fourth is drawn */
+    static const struct {
+        const char *path, *name;
+        double chance;
+        bool is_left; /* the curve ascends: there is room on its right, and above it on its left */
+    } DOTS[N_DOTS] = {{"uncertainty.days.p10", "one in ten", 0.1, false},
+                      {"uncertainty.days.p50", "half", 0.5, false},
+                      {"uncertainty.days.p90", "nine in ten", 0.9, true}};
+    const struct tsim_json *at = tsim_json_find(run, "days_at"), *summary = tsim_json_find(run, "summary");
+    size_t n = tsim_json_count(at), n_points = n / EACH;
+    double points[2 * MOST];
+    char low[48], high[48], text[96];
+    if (n_points < 2 || n_points > MOST)
         return false;
-    tsim_chart_begin(run, "Days of the whole run", bottom + 44, svg);
-    for (size_t i = 0; i < n; i++) {
-        double count = tsim_json_number_of(tsim_json_at(bins, i)), height = count / most * (bottom - CHART_TOP - 20);
-        double step = width / (double)n;
-        char text[96];
-        snprintf(text, sizeof text, "%.4g to %.4g days: %.0f runs", from + (to - from) * (double)i / (double)n,
-                 from + (to - from) * (double)(i + 1) / (double)n, count);
-        tsim_svg_rect(svg, left + (double)i * step + 1, bottom - height, step - 2, height, "k0", text);
+    const struct tsim_percentiles range = {chart_number(summary, DOTS[0].path), chart_number(summary, DOTS[1].path),
+                                           chart_number(summary, DOTS[2].path)};
+    struct chart_frame frame = {.x = {tsim_json_number_of(tsim_json_at(at, 0)),
+                                      tsim_json_number_of(tsim_json_at(at, n - 1)), 90, CHART_WIDTH - CHART_RIGHT,
+                                      true},
+                                .y = {0, 1, 280, CHART_TOP + 6, true},
+                                .low_y = "0 %",
+                                .high_y = "100 %",
+                                .name_x = "the whole run takes no longer",
+                                .name_y = "chance"};
+    chart_widen(&frame.x);
+    frame.low_x = tsim_supported_days_text(&range, frame.x.low, " days", low, sizeof low);
+    frame.high_x = tsim_supported_days_text(&range, frame.x.high, " days", high, sizeof high);
+    tsim_chart_begin(run, "Days of the whole run", 326, svg);
+    tsim_chart_frame(svg, &frame);
+    for (size_t i = 0; i < n_points; i++) {
+        size_t next = EACH * i + EACH / 2; /* the quantile between these two */
+        points[2 * i] = chart_at(&frame.x, 0.5 * (tsim_json_number_of(tsim_json_at(at, next - 1)) +
+                                                  tsim_json_number_of(tsim_json_at(at, next))));
+        points[2 * i + 1] = chart_at(&frame.y, (double)next / (double)n);
     }
-    char text[64];
-    snprintf(text, sizeof text, "%.4g days", from);
-    tsim_svg_text(svg, left, bottom + 18, "start", "soft", text);
-    snprintf(text, sizeof text, "%.4g days", to);
-    tsim_svg_text(svg, left + width, bottom + 18, "end", "soft", text);
-    snprintf(text, sizeof text, "%.0f runs", most);
-    tsim_svg_text(svg, left - 6, CHART_TOP + 28, "end", "soft", text);
+    tsim_svg_path(svg, points, n_points, "curve");
+    for (int i = 0; i < N_DOTS; i++) {
+        double value = chart_number(summary, DOTS[i].path), x = chart_at(&frame.x, value),
+               y = chart_at(&frame.y, DOTS[i].chance);
+        snprintf(text, sizeof text, "%s within %s", DOTS[i].name,
+                 tsim_supported_days_text(&range, value, " days", low, sizeof low));
+        tsim_svg_dot(svg, x, y, 4, "k0", text);
+        tsim_svg_text(svg, x + (DOTS[i].is_left ? -10 : 10), y + (DOTS[i].is_left ? -8 : 4),
+                      DOTS[i].is_left ? "end" : "start", "soft", text);
+    }
     tsim_svg_end(svg);
     return true;
 }

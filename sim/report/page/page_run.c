@@ -119,6 +119,13 @@ static void add_stretches(struct tsim_json *run, const struct tsim_campaign *c) 
     }
 }
 
+/* The quantiles of the days of the whole run, ascending. */
+static void add_days(struct tsim_json *run, const struct tsim_uncertainty *u) {
+    struct tsim_json *days = u->has_run ? tsim_json_array(run, "days_at") : NULL;
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS && days; i++)
+        tsim_json_number(days, NULL, u->days_at.at[i]);
+}
+
 enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
                                    const struct tsim_scenario *scenario, const struct tsim_page_extent *extent,
                                    struct tsim_diags *diags) {
@@ -166,6 +173,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     tsim_json_take(run, "explain", tsim_explain_json(&explanation));
     add_roof(run, scenario);
     add_estimates(run, scenario);
+    add_days(run, &prediction->uncertainty);
     add_stretches(run, &prediction->result.campaign);
     tsim_json_integer(run, "n_slices", recorder.n);
     tsim_json_integer(run, "n_kept_slices", recorder.n < recorder.most ? recorder.n : recorder.most);

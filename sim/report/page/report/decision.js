@@ -28,14 +28,15 @@ function showDecision(d) {
   a.append(pairs([
     ...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)],
     ["chance of the date", chance(choice.chance_in_time)], ["chance of the budget", chance(choice.chance_in_budget)],
-    [
-      "days, in eight of ten cases",
-      `${supportedDays(choice.days, choice.days.p10)} to ${supportedDays(choice.days, choice.days.p90)}`
-    ],
+    ["time, in eight of ten cases", daysText(choice.days)],
     ["cost, in eight of ten cases", range(choice.cost_usd, usd)],
     ["energy, in eight of ten cases", range(choice.energy_kwh, kwh => `${amount(1e3 * kwh)}Wh`)],
     ["price", choice.price], [choice.action === "buy" ? "capital" : "capital if it were bought", capital(choice)],
-    ["evidence", `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator`]
+    [
+      "evidence",
+      `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator, ${
+          count(choice.similar_runs)} of them with such a model and this software`
+    ]
   ]));
   if (drawings.querySelector(`#${d.id}offers svg`))
     chart(

@@ -59,6 +59,12 @@ function supportedDays(range, days) {
   const [unit, by] = middle >= 2 / 24 ? ["h", 24] : middle >= 2 / 1440 ? ["min", 1440] : ["s", 86400];
   return supported({p10: by * range.p10, p90: by * range.p90}, by * days, digits) + " " + unit;
 }
+/* Eight of ten cases: "38 to 46 days", "5 h to 7 h". */
+function daysText(range) {
+  if (!range || !has(range.p10)) return "";
+  const text = `${supportedDays(range, range.p10)} to ${supportedDays(range, range.p90)}`;
+  return /\d$/.test(text) ? text + " days" : text;
+}
 const rangeText = (range, text) =>
     range && has(range.p10) ? `${supported(range, range.p10, text)} to ${supported(range, range.p90, text)}` : "";
 const usd = x => has(x) ? money(x) + " USD" : "", memory = x => has(x) ? closely(4, () => digits(x / 1e9)) + " GB" : "",

@@ -44,12 +44,12 @@ function headline(parent, run) {
       Object.entries((s.bottleneck && s.bottleneck.shares) || {}).filter(e => e[1] >= 0.01).sort((a, b) => b[1] - a[1]);
   if (s.bottleneck)
     card(cards, "bottleneck", s.bottleneck.kind, shares.slice(0, 3).map(e => percent(e[1]) + " " + e[0]).join(", "));
-  const likely = (range, text) => range ? `${rangeText(range, text)} in eight of ten cases` : "",
+  const likely = text => text ? text + " in eight of ten cases" : "",
         notes = (...texts) => texts.filter(text => text).join("; ");
   card(
       cards, "whole run", lasting(c.days),
-      notes(likely(u && u.days, lasting), has(c.steps) ? count(c.steps) + " steps" : ""));
-  card(cards, "rent", usd(c.rent_usd), likely(u && u.cost_usd, usd));
+      notes(likely(daysText(u && u.days)), has(c.steps) ? count(c.steps) + " steps" : ""));
+  card(cards, "rent", usd(c.rent_usd), likely(rangeText(u && u.cost_usd, usd)));
   card(cards, "electricity", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : "", usd(c.electricity_usd));
   card(cards, "carbon", has(c.co2_kg) ? kilograms(c.co2_kg) + " CO2" : "");
   if (s.energy) card(cards, "mean power", scaled(s.energy.mean_power_w, "W"), "");
@@ -314,24 +314,19 @@ function energyAndCost(parent, run) {
 }
 
 function wholeRun(parent, run) {
-  const c = run.summary.campaign || {}, d = c.distribution;
-  if (!c.lost_accelerator_hours) return;
-  const s = part(parent, "The whole run with its failures"), n = d.replications.reduce((a, b) => a + b, 0);
-  if (n > 1) {
-    s.append(
-        el("p", {className: "soft"},
-           `${count(n)} runs, each with its own failures: ${
-               closely(
-                   4,
-                   () => `${digits(c.days_p10)} to ${digits(c.days_p90)} days in eight of ten of them, ${
-                       digits(c.days)} in the median.`)}`));
+  const c = run.summary.campaign || {}, soft = text => el("p", {className: "soft"}, text);
+  if (!c.lost_accelerator_hours && !run.days_at) return;
+  const s = part(parent, "The whole run");
+  if (run.days_at) {
+    s.append(soft("The chance that it is done, with all that is not known about it."));
     chart(s, run.id + "days");
   }
+  if (!c.lost_accelerator_hours) return;
   if (drawings.querySelector(`#${run.id}timeline svg`)) {
-    s.append(el(
-        "p", {className: "soft"},
-        "One of the runs from its first day to its last. Work that was lost and is done again counts as training here."));
+    s.append(soft(
+        "One simulated run from its first day to its last. Work that was lost and is done again counts as training here."));
     chart(s, run.id + "timeline");
+    s.append(soft("The facility's power during that run."));
     chart(s, run.id + "power");
   }
   const saved = c.checkpoint || {}, local = saved.local || {};
@@ -350,6 +345,9 @@ function wholeRun(parent, run) {
                    .filter(r => r.hours > 0)
                    .sort((a, b) => b.hours - a.hours);
   const all = run.summary.accelerators * c.mean_days * 24;
+  const n = c.distribution.replications.reduce((a, b) => a + b, 0);
+  s.append(
+      soft(`Accelerator hours that are lost, by cause${n > 1 ? `: the mean of ${count(n)} simulated runs` : ""}.`));
   chart(s, run.id + "lost");
   s.append(table(
       [
