@@ -137,6 +137,7 @@ static void make_lanes(struct builder *b, enum tsim_pattern_kind kind, int32_t n
     p->kind = kind;
     p->n_lanes = n_lanes;
     p->n_phases = n_phases;
+    p->n_meeting = kind == TSIM_PATTERN_WAVES ? n_lanes : 0;
     p->phases = tsim_heap_grow(NULL, &capacity, n, sizeof *p->phases);
     memset(p->phases, 0, n * sizeof *p->phases);
 }

@@ -12,7 +12,8 @@
  *   pairwise  Every rank sends to every other: to those on its node in one lane, to the others in another. Nothing is
  *             waited for.
  *   waves     Each edge of the trees has one message, pipelined: it starts as many latencies after the collective as
- *             there are edges before it, and all messages flow at the same time.
+ *             there are edges before it, and all messages flow at the same time. They begin when all ranks have: a
+ *             sum has every rank's bytes in it.
  *
  * Channels are not lanes: a message uses every link for the share that all channels together give it. In a ring of g
  * channels over several nodes, g - 1 channels leave a rank towards its neighbour on the node and one towards the next

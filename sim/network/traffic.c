@@ -75,6 +75,10 @@ static void find_fluid_demands(struct tsim_traffic *traffic, struct tsim_arena *
 
 /* ---- steps ---- */
 
+static bool is_wave(const struct tsim_traffic *traffic) {
+    return traffic->pattern->kind == TSIM_PATTERN_WAVES;
+}
+
 static const struct tsim_pattern_phase *phase_of(const struct tsim_traffic *traffic, int32_t lane, int32_t phase) {
     return &traffic->pattern->phases[lane * traffic->pattern->n_phases + phase];
 }
@@ -136,7 +140,7 @@ static void await_go(const struct tsim_traffic *traffic, int32_t lane, int64_t u
         task->waits[task->n_waits++] = go[phase->to] + (int32_t)(use % 2);
 }
 
-/* Returns the signal that fires when all lanes that meet have ended the phase. */
+/* Returns the signal that fires when all lanes that meet have ended the phase; of a wave, when all may begin. */
 static int32_t meeting_of(const struct tsim_traffic *traffic, int32_t lane, int32_t phase, int64_t use) {
     const struct tsim_pattern *p = traffic->pattern;
     return traffic->first_meeting + 2 * (lane / p->n_meeting * p->n_phases + phase) + (int32_t)(use % 2);
@@ -147,6 +151,11 @@ static void arm_meetings(const struct tsim_traffic *traffic, int32_t lane, int64
     const struct tsim_pattern *p = traffic->pattern;
     for (int32_t phase = 0; phase < p->n_phases && p->n_meeting > 0; phase++)
         tsim_engine_rearm(traffic->links.engine, meeting_of(traffic, lane, phase, use + 1), p->n_meeting);
+}
+
+static void begin_use(const struct tsim_traffic *traffic, int32_t lane, int64_t use, struct tsim_task *task) {
+    await_go(traffic, lane, use, task);
+    arm_meetings(traffic, lane, use);
 }
 
 static void take_route(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
@@ -176,24 +185,28 @@ static void send(struct tsim_traffic *traffic, int32_t number, struct lane *lane
     }
     if (phase->successor >= 0)
         task->raised_counter = traffic->first_counter + phase->successor * traffic->pattern->n_phases + lane->phase;
-    if (lane->message > 0)
+    if (is_wave(traffic))
+        task->waits[task->n_waits++] = meeting_of(traffic, number, 0, lane->use);
+    else if (lane->message > 0)
         await_phase(traffic, number, lane->phase, lane->use * phase->n_messages + lane->message, task);
     else if (lane->phase > 0 && traffic->pattern->n_meeting > 0)
         task->waits[task->n_waits++] = meeting_of(traffic, number, lane->phase - 1, lane->use);
     else if (lane->phase > 0)
         await_phase(traffic, number, lane->phase - 1,
                     (lane->use + 1) * phase_of(traffic, number, lane->phase - 1)->n_messages, task);
-    if (lane->phase == 0 && lane->message == 0) {
-        await_go(traffic, number, lane->use, task);
-        arm_meetings(traffic, number, lane->use);
-    }
+    if (lane->phase == 0 && lane->message == 0)
+        begin_use(traffic, number, lane->use, task);
     traffic->n_messages++;
 }
 
-/* Makes a task that takes no time: it ends when all messages of the phase have arrived at this lane. */
+/* Makes a task that takes no time: it ends when all messages of the phase have arrived at this lane. Waves meet before
+ * their message: it ends when the lane's rank has begun. */
 static void meet(struct tsim_traffic *traffic, int32_t number, struct lane *lane, struct tsim_task *task) {
-    await_phase(traffic, number, lane->phase, (lane->use + 1) * phase_of(traffic, number, lane->phase)->n_messages,
-                task);
+    if (is_wave(traffic))
+        begin_use(traffic, number, lane->use, task);
+    else
+        await_phase(traffic, number, lane->phase, (lane->use + 1) * phase_of(traffic, number, lane->phase)->n_messages,
+                    task);
     task->lowers[task->n_lowers++] = meeting_of(traffic, number, lane->phase, lane->use);
 }
 
@@ -211,10 +224,11 @@ static void finish_use(struct tsim_traffic *traffic, int32_t number, struct lane
     lane->phase = lane->message = 0;
 }
 
-/* Returns the messages of a lane's phase and, where lanes meet before the next, the meeting. */
+/* Returns the messages of a lane's phase and, where lanes meet before the next or before a wave, the meeting. */
 static int32_t n_tasks_of(const struct tsim_traffic *traffic, int32_t lane, int32_t phase) {
     const struct tsim_pattern *p = traffic->pattern;
-    return phase_of(traffic, lane, phase)->n_messages + (p->n_meeting > 0 && phase + 1 < p->n_phases);
+    return phase_of(traffic, lane, phase)->n_messages +
+           (is_wave(traffic) || (p->n_meeting > 0 && phase + 1 < p->n_phases));
 }
 
 static bool next_message(void *context, int32_t stream, struct tsim_task *task) {
@@ -236,8 +250,10 @@ static bool next_message(void *context, int32_t stream, struct tsim_task *task) 
         finish_use(traffic, number, lane, task);
         return true;
     }
-    task->label = (int64_t)lane->phase << 32 | lane->message;
-    if (lane->message < phase_of(traffic, number, lane->phase)->n_messages)
+    int32_t n = phase_of(traffic, number, lane->phase)->n_messages,
+            message = is_wave(traffic) ? n - lane->message : lane->message;
+    task->label = (int64_t)lane->phase << 32 | message;
+    if (message < n)
         send(traffic, number, lane, task);
     else
         meet(traffic, number, lane, task);
@@ -323,7 +339,10 @@ bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, i
     if (label >= 0 && p->kind == TSIM_PATTERN_PAIRWISE)
         to = tsim_pattern_route(p, number, message, &route);
     if (label < 0 || (p->n_meeting > 0 && message == phase->n_messages))
-        snprintf(text, size, "rank %d: the end of %s%s", p->ranks[phase->from], label < 0 ? "its " : "a phase of its ",
+        snprintf(text, size, "rank %d: the %s its %s", p->ranks[phase->from],
+                 label < 0          ? "end of"
+                 : is_wave(traffic) ? "beginning of"
+                                    : "end of a phase of",
                  tsim_algorithm_name(p->cost.algorithm));
     else
         snprintf(text, size, "rank %d: message %d of %d to rank %d", p->ranks[phase->from], message + 1,
