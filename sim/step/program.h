@@ -144,7 +144,7 @@ struct tsim_step_simulation {
 
 /* One of the collectives that follow one another in a collective of the data-parallel group: over the whole group, over
  * each of the parts that shard together, or over those that hold the same shard. */
-enum tsim_among { TSIM_AMONG_ALL, TSIM_AMONG_SHARDS, TSIM_AMONG_REPLICAS };
+enum tsim_among { TSIM_AMONG_ALL, TSIM_AMONG_SHARDS, TSIM_AMONG_REPLICAS, TSIM_N_AMONG };
 
 struct tsim_collective_part {
     enum tsim_collective_op op;

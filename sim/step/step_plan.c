@@ -240,6 +240,8 @@ static void add_part(struct tsim_data_collective *collective, struct tsim_collec
                      const struct tsim_collective_cost *cost) {
     struct tsim_group_collective *own = &collective->groups[collective->n_groups - 1];
     TSIM_ASSERT(collective->n_parts < TSIM_MAX_PARTS);
+    collective->up_bytes[collective->n_parts] = cost->scale_up_bytes;
+    collective->nic_bytes[collective->n_parts] = cost->nic_bytes;
     collective->parts[collective->n_parts++] = part;
     own->n_parts++;
     add_collective(&own->cost, cost);
@@ -959,13 +961,48 @@ static void forward_only(struct tsim_step_plan *plan) {
     plan->reduces_every_microbatch = plan->waits_for_reductions = plan->bypasses_norm = false;
 }
 
+static void find_longest(const struct tsim_data_collective *collective, enum tsim_among among, bool is_expert,
+                         struct tsim_collective_request *longest) {
+    for (int32_t i = 0; i < collective->n_parts; i++) {
+        const struct tsim_collective_part *part = &collective->parts[i];
+        if (part->is_expert == is_expert && part->among == among && part->bytes > longest->bytes)
+            *longest = (struct tsim_collective_request){.op = part->op, .bytes = part->bytes};
+    }
+}
+
 struct tsim_collective_request tsim_step_data_request(const struct tsim_step_plan *plan, int32_t stage, int32_t n,
-                                                      bool is_expert) {
-    const struct tsim_data_collective *reduce = &plan->stages[stage].chunks[0].reduce;
-    for (int32_t i = 0; i < reduce->n_parts; i++)
-        if (reduce->parts[i].is_expert == is_expert && reduce->parts[i].among == TSIM_AMONG_ALL)
-            return (struct tsim_collective_request){.op = reduce->parts[i].op, .bytes = reduce->parts[i].bytes};
-    return (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
+                                                      enum tsim_among among, bool is_expert) {
+    const struct tsim_stage_plan *sp = &plan->stages[stage];
+    struct tsim_collective_request longest = {.bytes = 0};
+    find_longest(&sp->chunks[0].reduce, among, is_expert, &longest);
+    if (!(longest.bytes > 0))
+        find_longest(&sp->chunks[0].gather, among, is_expert, &longest);
+    for (int part = 0; sp->layers && part < TSIM_N_PARTS; part++) {
+        find_longest(&sp->layers[part].gather, among, is_expert, &longest);
+        find_longest(&sp->layers[part].reduce, among, is_expert, &longest);
+    }
+    find_longest(&sp->root_gather, among, is_expert, &longest);
+    find_longest(&sp->root_reduce, among, is_expert, &longest);
+    bool is_sum = longest.op == TSIM_ALL_REDUCE || longest.op == TSIM_ALL_TO_ALL;
+    if (longest.bytes > 0 && !is_sum)
+        longest = (struct tsim_collective_request){.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
+    return longest;
+}
+
+int32_t tsim_ranks_among(const struct tsim_scenario *sc, enum tsim_among among, bool is_expert, const int32_t *all,
+                         int32_t n, int32_t k, int32_t *ranks) {
+    double wanted = among == TSIM_AMONG_ALL ? n : is_expert ? tsim_expert_shards(sc) : tsim_shards(sc);
+    int32_t shards = (int32_t)fmin(wanted, n), n_own = shards, first = k * shards, apart = 1;
+    if (among == TSIM_AMONG_REPLICAS) {
+        n_own = n / shards;
+        first = k;
+        apart = shards;
+    }
+    if (k == n / n_own)
+        return 0;
+    for (int32_t i = 0; i < n_own; i++)
+        ranks[i] = all[first + i * apart];
+    return n_own;
 }
 
 /* Says what the scenario does in a step, whatever its stages hold. */

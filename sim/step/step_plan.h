@@ -32,8 +32,9 @@ struct tsim_data_collective {
     struct tsim_collective_cost cost; /* of all parts together */
     struct tsim_group_collective groups[TSIM_MAX_GROUPS];
     int32_t n_groups;
-    struct tsim_collective_part parts[TSIM_MAX_PARTS]; /* one for each group, in their order */
-    double later_s[TSIM_MAX_PARTS];                    /* by part: latencies of its pieces, but of the first */
+    struct tsim_collective_part parts[TSIM_MAX_PARTS];          /* one for each group, in their order */
+    double later_s[TSIM_MAX_PARTS];                             /* by part: latencies of its pieces, but of the first */
+    double up_bytes[TSIM_MAX_PARTS], nic_bytes[TSIM_MAX_PARTS]; /* by part, as in its cost */
     int32_t n_parts;
     unsigned axes;   /* of its group; 0: the data-parallel axes */
     double kernel_s; /* of kernels before it, which convert and divide gradients */
@@ -181,11 +182,14 @@ struct tsim_step_sketch *tsim_step_sketch_new(struct tsim_arena *arena, const st
 const struct tsim_step_plan *tsim_step_sketch_stage(struct tsim_step_sketch *sketch, int32_t stage,
                                                     const struct tsim_stage_plan **planned);
 
-/* Returns what stands for all that n ranks of a stage, which hold the same or the same experts, sum and gather: a sum
- * of whole gradients as it is, because it may run on trees; everything else around a ring, with so many bytes that its
- * latency does not count. */
+/* Returns what stands for all that a stage's n ranks with the same parameters, or with the same experts, sum and gather
+ * among some of them: a sum as it is, because it may run on trees; everything else around a ring, with so many bytes
+ * that its latency does not count. There are no bytes if they do neither among these. */
 struct tsim_collective_request tsim_step_data_request(const struct tsim_step_plan *plan, int32_t stage, int32_t n,
-                                                      bool is_expert);
+                                                      enum tsim_among among, bool is_expert);
+/* Finds the k-th group of those into which n ranks, ascending, fall. Returns its size, or 0 if there are no more. */
+int32_t tsim_ranks_among(const struct tsim_scenario *scenario, enum tsim_among among, bool is_expert,
+                         const int32_t *all, int32_t n, int32_t k, int32_t *ranks);
 
 /* Costs the message that each rank of a stage group sends to stage `to`. `at` is one of the stage group's ranks. The
  * message counts as one on a node only if those of all its ranks stay on their nodes. */

@@ -293,12 +293,10 @@ static void add_passes(const struct tsim_stage_group *group, const struct stage_
 /* Adds those of the data-parallel group, or takes them away. */
 static void add_data(const struct tsim_stage_group *group, const struct stage_use *use, double sign,
                      const struct loads *loads) {
-    bool has_experts = group->plan->scenario->model->experts.count > 0;
-    for (int whose = TSIM_CROSSED_DATA; whose <= (has_experts ? TSIM_CROSSED_EXPERT_DATA : TSIM_CROSSED_DATA);
-         whose++) {
+    for (int whose = TSIM_CROSSED_DATA; whose < TSIM_CROSSED_PASS; whose++)
         add_in_turn(group, whose, use->data, true, loads);
+    for (int whose = TSIM_CROSSED_DATA; whose < TSIM_CROSSED_PASS; whose++)
         move_to(group, whose, sign, loads);
-    }
 }
 
 static void add_sent(const struct tsim_stage_group *group, int what, struct use use, const struct loads *loads) {

@@ -230,26 +230,30 @@ static void add_boxes(struct loads *loads) {
     }
 }
 
-/* Adds a collective of each data-parallel group, or of each group that holds the same experts. A factor of its own for
+/* Adds a collective of each group that sums or gathers parameters, or those of experts. A factor of its own for
  * each stage keeps loads apart that are as many bytes, but of stages that reduce at other moments. */
-static void add_data_collectives(struct loads *loads, const struct tsim_step_plan *plan, bool is_expert) {
+static void add_data_collectives(struct loads *loads, const struct tsim_step_plan *plan, enum tsim_among among,
+                                 bool is_expert) {
     const struct tsim_placement *placement = loads->placement;
     const unsigned axes = is_expert ? placement->expert_data_axes
                                     : 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
     int32_t n_ranks = loads->topology->n_ranks, *ranks = TSIM_NEW_ARRAY(&loads->arena, (size_t)n_ranks, int32_t);
+    int32_t *all = TSIM_NEW_ARRAY(&loads->arena, (size_t)n_ranks, int32_t), n;
     for (int32_t rank = 0; rank < n_ranks; rank++) {
         if (!tsim_placement_leads(placement, rank, axes))
             continue;
-        int32_t n = tsim_placement_ranks(placement, rank, axes, ranks),
+        int32_t n_all = tsim_placement_ranks(placement, rank, axes, all),
                 stage = tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_PIPELINE];
-        struct tsim_collective_request request = tsim_step_data_request(plan, stage, n, is_expert);
+        struct tsim_collective_request request = tsim_step_data_request(plan, stage, n_all, among, is_expert);
         struct tsim_pattern pattern;
-        if (n == 1 || !(request.bytes > 0))
+        if (!(request.bytes > 0))
             continue;
-        request.bytes *= 1 + 0x1p-18 * (double)(tsim_random_mix_of((uint64_t)stage, is_expert, 0) >> 48);
-        tsim_pattern_build(&pattern, loads->topology, ranks, n, &request);
-        tsim_pattern_link_bytes(&pattern, loads->data_bytes);
-        tsim_pattern_release(&pattern);
+        request.bytes *= 1 + 0x1p-18 * (double)(tsim_random_mix_of((uint64_t)stage, is_expert, (uint64_t)among) >> 48);
+        for (int32_t k = 0; (n = tsim_ranks_among(plan->scenario, among, is_expert, all, n_all, k, ranks)) > 1; k++) {
+            tsim_pattern_build(&pattern, loads->topology, ranks, n, &request);
+            tsim_pattern_link_bytes(&pattern, loads->data_bytes);
+            tsim_pattern_release(&pattern);
+        }
     }
 }
 
@@ -369,10 +373,8 @@ static bool find_kinds(struct tsim_arena *arena, const struct tsim_placement *pl
     loads.carried = TSIM_NEW_ARRAY(&loads.arena, n_links, uint64_t);
     loads.data_bytes = TSIM_NEW_ARRAY(&loads.arena, n_links, double);
     loads.data_loads = TSIM_NEW_ARRAY(&loads.arena, n_links, int32_t);
-    if (plan->has_data_group)
-        add_data_collectives(&loads, plan, false);
-    if (plan->has_data_group && plan->scenario->model->experts.count > 0)
-        add_data_collectives(&loads, plan, true);
+    for (int i = 0; i < 2 * TSIM_N_AMONG && plan->has_data_group; i++)
+        add_data_collectives(&loads, plan, (enum tsim_among)(i / 2), i % 2);
     number_loads(&loads);
     find_short_links(&loads);
     add_edges(&loads);

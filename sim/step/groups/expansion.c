@@ -158,10 +158,10 @@ static struct tsim_collective_request crossing_pass(const struct tsim_stage_grou
     return request;
 }
 
-static struct tsim_collective_request crossing(const struct tsim_stage_group *group, int32_t n, int whose) {
-    return whose >= TSIM_CROSSED_PASS
-               ? crossing_pass(group, (enum tsim_axis)(whose - TSIM_CROSSED_PASS))
-               : tsim_step_data_request(group->plan, group->stage, n, whose == TSIM_CROSSED_EXPERT_DATA);
+static struct tsim_collective_request crossing(const struct tsim_stage_group *group, int32_t n, enum tsim_among among,
+                                               int whose) {
+    return whose >= TSIM_CROSSED_PASS ? crossing_pass(group, (enum tsim_axis)(whose - TSIM_CROSSED_PASS))
+                                      : tsim_step_data_request(group->plan, group->stage, n, among, whose % 2);
 }
 
 /* Finds the links that cross a group: the parts that its ranks own of what one group runs. */
@@ -202,25 +202,31 @@ static bool *nodes_that_stand(const struct tsim_step_links *step_links, struct t
 static void cross_groups(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                          const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
                          const bool *node_stands, unsigned axes, int whose) {
-    int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
+    const struct tsim_scenario *scenario = stage_groups[0].plan->scenario;
+    const enum tsim_among among = whose < TSIM_CROSSED_PASS ? (enum tsim_among)(whose / 2) : TSIM_AMONG_ALL;
+    int32_t *all = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t);
+    int32_t *ranks = TSIM_NEW_ARRAY(arena, (size_t)placement->n_ranks, int32_t), n;
     /* The request is the stage's, and groups of a stage mostly follow one another. */
     const struct tsim_stage_plan *of = NULL;
     struct tsim_collective_request request = {.bytes = 0};
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
         if (!tsim_placement_leads(placement, rank, axes))
             continue;
-        int32_t n = tsim_placement_ranks(placement, rank, axes, ranks);
-        if (node_stands && tsim_placement_same_node(placement, rank, ranks[n - 1]) &&
-            !node_stands[tsim_placement_node(placement, rank)])
-            continue; /* it crosses nothing that is simulated */
         struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
         const struct tsim_stage_group *group = stage_group_of(placement, stage_groups, &at);
-        if (n > 1 && group->stage_plan != of) {
+        int32_t n_all = tsim_placement_ranks(placement, rank, axes, all);
+        if (group->stage_plan != of) {
             of = group->stage_plan;
-            request = crossing(group, n, whose);
+            request = crossing(group, n_all, among, whose);
         }
-        if (n > 1 && request.bytes > 0)
+        if (!(request.bytes > 0))
+            continue;
+        for (int32_t k = 0; (n = tsim_ranks_among(scenario, among, whose % 2, all, n_all, k, ranks)) > 1; k++) {
+            if (node_stands && tsim_placement_same_node(placement, ranks[0], ranks[n - 1]) &&
+                !node_stands[tsim_placement_node(placement, ranks[0])])
+                continue; /* it crosses nothing that is simulated */
             cross_group(step_links, arena, placement, stage_groups, ranks, n, &request, whose);
+        }
     }
 }
 
@@ -264,11 +270,9 @@ void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim
     if (!has_shared)
         return;
     const bool *node_stands = nodes_that_stand(step_links, arena);
-    if (plan->has_data_group && !plan->is_stepped)
-        cross_groups(step_links, arena, placement, stage_groups, node_stands, data, TSIM_CROSSED_DATA);
-    if (plan->has_data_group && !plan->is_stepped && plan->scenario->model->experts.count > 0)
-        cross_groups(step_links, arena, placement, stage_groups, node_stands, placement->expert_data_axes,
-                     TSIM_CROSSED_EXPERT_DATA);
+    for (int whose = TSIM_CROSSED_DATA; whose < TSIM_CROSSED_PASS && plan->has_data_group && !plan->is_stepped; whose++)
+        cross_groups(step_links, arena, placement, stage_groups, node_stands,
+                     whose % 2 ? placement->expert_data_axes : data, whose);
     bool plays = plan->plays_operators != TSIM_OPERATORS_OF_NONE;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE && plays; axis++)
         cross_groups(step_links, arena, placement, stage_groups, node_stands,
@@ -362,18 +366,12 @@ static void add_part(struct builder *b, const struct holder *holders, int32_t n_
                 key = key * placement->size[axis] + at.at[axis];
         ranks[key * n_each + counts[key]++] = rank;
     }
-    double wanted = part->is_expert ? tsim_expert_shards(b->plan->scenario) : tsim_shards(b->plan->scenario);
-    int32_t shards = part->among == TSIM_AMONG_ALL ? n_each : (int32_t)fmin(wanted, n_each);
     for (int32_t key = 0; key < n_keys; key++) {
-        const int32_t *all = &ranks[key * n_each];
-        for (int32_t first = 0; first < n_each && part->among != TSIM_AMONG_REPLICAS; first += shards)
-            add_group(b, holders, n_holders, k, all + first, shards);
-        for (int32_t first = 0; first < shards && part->among == TSIM_AMONG_REPLICAS; first++) {
-            int32_t n = n_each / shards, *replicas = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
-            for (int32_t i = 0; i < n; i++)
-                replicas[i] = all[first + i * shards];
-            add_group(b, holders, n_holders, k, replicas, n);
-        }
+        int32_t *own = TSIM_NEW_ARRAY(b->arena, (size_t)n_each, int32_t), n;
+        for (int32_t i = 0; (n = tsim_ranks_among(b->plan->scenario, part->among, part->is_expert, &ranks[key * n_each],
+                                                  n_each, i, own)) > 0;
+             i++, own += n)
+            add_group(b, holders, n_holders, k, own, n);
     }
 }
 

@@ -83,14 +83,16 @@ struct tsim_crossed_link {
     bool is_between_nodes; /* the rank's byte is one through its NIC; else one that stays on its node */
 };
 
-/* The groups with links are the data-parallel group, the ranks that hold the same experts, and, in passes, the groups
- * of each axis. */
+/* The groups with links are those of the parts of data-parallel collectives, and, in passes, the groups of each axis. */
 enum {
-    TSIM_CROSSED_DATA,
-    TSIM_CROSSED_EXPERT_DATA,
-    TSIM_CROSSED_PASS,
+    TSIM_CROSSED_DATA, /* for each enum tsim_among, two: of all else and of experts */
+    TSIM_CROSSED_PASS = 2 * TSIM_N_AMONG,
     TSIM_N_CROSSED = TSIM_CROSSED_PASS + TSIM_AXIS_PIPELINE
 };
+
+static inline int tsim_crossed_by(enum tsim_among among, bool is_expert) {
+    return TSIM_CROSSED_DATA + 2 * (int)among + is_expert;
+}
 
 struct tsim_crossed_links {
     struct tsim_crossed_link *items;

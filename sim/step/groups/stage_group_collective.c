@@ -21,21 +21,31 @@ static void kernel_task(struct tsim_stage_group *group, enum tsim_stage_group_st
 }
 
 /* Adds the demands of a member: those of a tied table's collective, of all members at once, over their way to the other
- * end of the pipeline; others over what their group crosses, else over the member's own links. */
+ * end of the pipeline; others over what the ranks of each part cross, else over the member's own links. */
 static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_data_collective *collective, const struct tsim_group_collective *own,
                          int32_t i, struct tsim_task *task) {
     const struct tsim_member *member = &group->members[i];
     const struct tsim_collective_cost *cost = &own->cost;
-    double flow_s = cost->time_s - cost->latency_s, up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
+    double flow_s = cost->time_s - cost->latency_s;
     if (group->links && collective == &group->plan->tied) {
         if (i == 0)
-            tsim_stage_group_demand_sent(group, stream, TSIM_SENT_TIED, fmax(up, nic), task);
+            tsim_stage_group_demand_sent(group, stream, TSIM_SENT_TIED,
+                                         fmax(cost->scale_up_bytes, cost->nic_bytes) / flow_s, task);
         return;
     }
-    bool is_expert = collective->parts[own->first_part].is_expert;
-    tsim_stage_group_demand_links(group, stream, task, member, is_expert ? TSIM_CROSSED_EXPERT_DATA : TSIM_CROSSED_DATA,
-                                  up, nic);
+    double up = 0, nic = 0;
+    for (int32_t k = own->first_part; k < own->first_part + own->n_parts; k++) {
+        const struct tsim_collective_part *part = &collective->parts[k], *next = part + 1;
+        int which = tsim_crossed_by(part->among, part->is_expert);
+        up += collective->up_bytes[k] / flow_s;
+        nic += collective->nic_bytes[k] / flow_s;
+        if (k + 1 < own->first_part + own->n_parts &&
+            member->crossed[which].items == member->crossed[tsim_crossed_by(next->among, next->is_expert)].items)
+            continue; /* they cross the same */
+        tsim_stage_group_demand_links(group, stream, task, member, which, up, nic);
+        up = nic = 0;
+    }
 }
 
 /* A group's collective flows for (time - latency) seconds if nothing is in its way. */
