@@ -86,8 +86,13 @@ static void put_kind(const struct tsim_key *key, FILE *out) {
     case TSIM_KEY_MAPPING:
         put_table(key->table, out);
         return;
+    case TSIM_KEY_LIST:
+        fputs("\"type\": \"array\", \"items\": {\"type\": \"object\", ", out);
+        put_table(key->described_by, out);
+        fputc('}', out);
+        return;
     case TSIM_KEY_CUSTOM:
-        if (key->described_by) /* or a list, a word, an id */
+        if (key->described_by) /* or a word, an id */
             put_table(key->described_by, out);
         else
             fputs("\"x-see\": \"description\"", out);

@@ -57,6 +57,9 @@ static void put_kind(const struct tsim_key *key, FILE *out) {
     case TSIM_KEY_MAPPING:
         fputs("mapping", out);
         return;
+    case TSIM_KEY_LIST:
+        fputs("list of mappings", out);
+        return;
     case TSIM_KEY_CUSTOM:
         fputs(key->described_by ? "mapping" : "see there", out);
         return;

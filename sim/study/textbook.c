@@ -117,35 +117,22 @@ static const struct tsim_key ROW_KEYS[] = {
 #undef AT
 TSIM_TABLE(ROW_TABLE, ROW_KEYS, false);
 
-static void read_rows(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct textbook_spec *spec = field;
-    spec->rows = tsim_schema_read_list(reader, &ROW_TABLE, value, path, sizeof(struct textbook_row), &spec->n_rows);
-}
-
 #define AT(member) offsetof(struct textbook_spec, member)
 static const struct tsim_key EXAMPLE_KEYS[] = {
     {.key = "id", .kind = TSIM_KEY_STRING, .offset = AT(id), .is_required = true, .help = "what tsim textbook takes"},
     {.key = "title", .kind = TSIM_KEY_STRING, .offset = AT(title), .is_required = true, .help = "a heading"},
     {.key = "problem", .kind = TSIM_KEY_STRING, .offset = AT(problem), .is_required = true, .help = "what the text asks and says"},
-    {.key = "rows", .kind = TSIM_KEY_CUSTOM, .read = read_rows, .is_required = true, .described_by = &ROW_TABLE, .help = "its numbers"},
+    {.key = "rows", TSIM_LIST(struct textbook_spec, rows, n_rows, &ROW_TABLE), .is_required = true, .help = "its numbers"},
 };
 #undef AT
 /* clang-format on */
 TSIM_TABLE(EXAMPLE_TABLE, EXAMPLE_KEYS, false);
 
-static void read_examples(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct textbook_file *file = field;
-    file->specs =
-        tsim_schema_read_list(reader, &EXAMPLE_TABLE, value, path, sizeof(struct textbook_spec), &file->n_specs);
-}
-
 static const struct tsim_key FILE_KEYS[] = {
     {.key = "schema", .kind = TSIM_KEY_CONSTANT, .words = SCHEMA, .is_required = true, .help = "tsim/textbook/v1"},
     {.key = "examples",
-     .kind = TSIM_KEY_CUSTOM,
-     .read = read_examples,
+     TSIM_LIST(struct textbook_file, specs, n_specs, &EXAMPLE_TABLE),
      .is_required = true,
-     .described_by = &EXAMPLE_TABLE,
      .help = "in the order of the text"},
 };
 TSIM_TABLE(FILE_TABLE, FILE_KEYS, false);

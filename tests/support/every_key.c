@@ -19,12 +19,8 @@ static const struct {
     {"energy.region", TSIM_CATALOGUE_REGIONS},  {"generation.software", TSIM_CATALOGUE_SOFTWARE},
 };
 
-/* The keys whose values are lists of mappings. */
-static const char *const LISTS[] = {"cluster.degraded",    "cluster.background", "cluster.fabric.tiers",
-                                    "model.tables",        "model.list",         "model.pattern",
-                                    "model.discriminator", "training.stages"};
-
-/* Values of several shapes, which no table describes, at what ends they have. NULL: what is read elsewhere. */
+/* Values of several shapes, which no table describes, at what ends they have. NULL: what is read elsewhere. And values that go with
+ * those of other keys, where no end does. */
 enum { MOST_SHAPES = 8 };
 static const struct {
     const char *path;
@@ -42,6 +38,7 @@ static const struct {
     {"cluster.node.accelerator.known_as.pci_devices", {"[]", "[0x0001, 0xffff]"}},
     {"cluster.node.accelerator.known_as.card_devices", {"[]", "[0x0001, 0xffff]"}},
     {"cluster.fabric.tiers", {"[{ports: 1}]", "[{ports: 8}, {ports: 16, oversubscription: 1000}]"}},
+    {"cluster.fabric.tiers[0].ports", {"4"}},
     {"cluster.degraded", {"[]", "[{link: scale-up, rate: 0.000001}]", "[{link: nic, rate: 1}]"}},
     {"cluster.background", {"[]", "[{rate: 1 kB/s}]", "[{bytes: 1 EB}]", "[{rate: 1 EB/s, bytes: 1 B}]"}},
     {"training.recompute", {"none", "full", "sqrt", "{every: 1}", "{every: 100000}", "[attention, ffn, output]"}},
@@ -131,13 +128,6 @@ static bool walk_reference(struct walk *w, const char *path) {
     return false;
 }
 
-static const char *below(struct walk *w, const char *path) {
-    for (size_t i = 0; i < COUNT(LISTS); i++)
-        if (strcmp(LISTS[i], path) == 0)
-            return tsim_arena_printf(w->arena, "%s[0].", path);
-    return tsim_arena_printf(w->arena, "%s.", path);
-}
-
 static void add_key(struct walk *w, const struct tsim_key *of, const char *prefix) {
     struct every_key key = {.path = tsim_arena_printf(w->arena, "%s%s", prefix, of->key)};
     const struct tsim_table *table = of->table ? of->table : of->described_by;
@@ -153,7 +143,7 @@ static void add_key(struct walk *w, const struct tsim_key *of, const char *prefi
     }
     bool has_shapes = add_shapes(w, &key);
     if (table && strcmp(key.path, "sweep") != 0)
-        walk_table(w, table, below(w, key.path));
+        walk_table(w, table, tsim_arena_printf(w->arena, of->kind == TSIM_KEY_LIST ? "%s[0]." : "%s.", key.path));
     bool is_known = of->kind != TSIM_KEY_CUSTOM || table || has_shapes || walk_reference(w, key.path);
     if (!is_known) {
         fprintf(stderr, "tests/support/every_key.c: which values has '%s'?\n", key.path);

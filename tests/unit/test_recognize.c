@@ -110,7 +110,7 @@ TSIM_TEST_ROWS(generations, CAPABILITIES) {
     struct tsim_reader reader = {.arena = &arena, .diags = &diags};
     const struct tsim_value *root;
     ck_assert_int_eq(tsim_document_parse(&arena, "a.yaml", text, strlen(text), &root, &diags), TSIM_OK);
-    const struct tsim_accelerator *a = tsim_accelerator_read(&reader, root, "");
+    const struct tsim_accelerator *a = tsim_catalogue_read(&reader, TSIM_CATALOGUE_ACCELERATORS, root, "");
     ck_assert_ptr_nonnull(a);
     ck_assert_int_eq(a->nccl_generation, CAPABILITIES[_i].generation);
 }

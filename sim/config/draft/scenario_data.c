@@ -13,7 +13,6 @@ static const struct tsim_word ACCESSES[] = {
     {"random", TSIM_ACCESS_RANDOM}, {"sequential", TSIM_ACCESS_SEQUENTIAL}, {NULL, 0}};
 
 static void read_storage(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
-static void write_storage(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
 #define AT(member) offsetof(struct tsim_data_spec, member)
 #define QUANTITY_KEY(name_, dimension_, member_, help_)                                                                \
@@ -22,7 +21,7 @@ static void write_storage(struct tsim_writer *writer, const char *key, const cha
     .key = (name_), .kind = TSIM_KEY_INT, .offset = AT(member_), .max = (max_), .default_text = (default_), .help = (help_)
 
 static const struct tsim_key DATA_KEYS[] = {
-    {.key = "storage", .kind = TSIM_KEY_CUSTOM, .read = read_storage, .write = write_storage,
+    {.key = "storage", .kind = TSIM_KEY_CUSTOM, .offset = AT(storage), .read = read_storage, .write = tsim_storage_reference_write,
      .help = "id, path or mapping: what the samples are read from; default: " DEFAULT_STORAGE},
     {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(network), .words = tsim_storage_networks, .default_text = "own",
      .help = "network that leads to the storage: own; or nics: reading shares the NICs with the steps"},
@@ -45,21 +44,15 @@ const struct tsim_table tsim_data_table = {DATA_KEYS, sizeof DATA_KEYS / sizeof 
 /* clang-format on */
 
 static void read_storage(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_data_spec *data = field;
-    if (value && !(value->is_patch && !tsim_value_find(value, "extends"))) {
-        data->storage = tsim_storage_read(reader, value, path);
-        return;
+    if (!value || (value->is_patch && !tsim_value_find(value, "extends"))) {
+        struct tsim_value *root = TSIM_NEW(reader->arena, struct tsim_value);
+        struct tsim_document *document = TSIM_NEW(reader->arena, struct tsim_document);
+        *document = (struct tsim_document){.arena = reader->arena, .file = "", .text = "", .is_override = true};
+        *root = (struct tsim_value){.kind = TSIM_VALUE_MAPPING, .document = document};
+        const struct tsim_value *id = tsim_value_new_scalar(reader->arena, value ? value : root, DEFAULT_STORAGE);
+        value = tsim_value_merge(reader->arena, id, value);
     }
-    struct tsim_value *root = TSIM_NEW(reader->arena, struct tsim_value);
-    struct tsim_document *document = TSIM_NEW(reader->arena, struct tsim_document);
-    *document = (struct tsim_document){.arena = reader->arena, .file = "", .text = "", .is_override = true};
-    *root = (struct tsim_value){.kind = TSIM_VALUE_MAPPING, .document = document};
-    const struct tsim_value *id = tsim_value_new_scalar(reader->arena, value ? value : root, DEFAULT_STORAGE);
-    data->storage = tsim_storage_read(reader, tsim_value_merge(reader->arena, id, value), path);
-}
-
-static void write_storage(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    tsim_storage_write(writer, key, path, ((const struct tsim_data_spec *)field)->storage);
+    tsim_storage_reference_read(reader, value, path, field);
 }
 
 void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {

@@ -51,17 +51,12 @@ void tsim_draft_fill_plan(struct tsim_draft *draft);
 /* Resolves a draft that keeps all rules (rules.h): it fills in what follows from the draft. */
 void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena);
 
-/* scenario_links.c reads and writes lists in `cluster`, and the shape of a torus. */
-void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
-void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
-/* stage_tables.c reads `training.stages`, and knows which keys of a scenario the keys of a stage stand for. */
+/* stage_tables.c knows which keys of a scenario the keys of a stage (`training.stages`) stand for. */
 struct tsim_stage_key {
     const char *key, *path;
 };
 enum { TSIM_N_STAGE_KEYS = 4 };
 extern const struct tsim_stage_key tsim_stage_keys[TSIM_N_STAGE_KEYS];
-void tsim_stages_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
-void tsim_stages_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_draft_check_stages(const struct tsim_draft *draft, struct tsim_reader *reader);
 /* scenario_data.c reads `training.data`. */
 void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
@@ -69,9 +64,7 @@ void tsim_data_write(struct tsim_writer *writer, const char *key, const char *pa
 void tsim_draft_resolve_data(struct tsim_draft *draft);
 void tsim_draft_check_data(const struct tsim_draft *draft, struct tsim_reader *reader);
 
-/* scenario_links.c has these, too. */
-void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
-void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+/* scenario_links.c reads and writes the shape of a torus. */
 void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_tile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);

@@ -47,30 +47,6 @@ static const struct tsim_key BACKGROUND_KEYS[] = {
 const struct tsim_table tsim_background_table = {BACKGROUND_KEYS, sizeof BACKGROUND_KEYS / sizeof BACKGROUND_KEYS[0], false};
 /* clang-format on */
 
-void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_cluster_spec *cluster = &((struct tsim_draft *)field)->scenario.cluster;
-    cluster->degraded = tsim_schema_read_list(reader, &tsim_degraded_table, value, path, sizeof *cluster->degraded,
-                                              &cluster->n_degraded);
-}
-
-void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_cluster_spec *cluster = &((const struct tsim_draft *)field)->scenario.cluster;
-    tsim_writer_list(writer, key, &tsim_degraded_table, path, cluster->degraded, sizeof *cluster->degraded,
-                     cluster->n_degraded);
-}
-
-void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_cluster_spec *cluster = &((struct tsim_draft *)field)->scenario.cluster;
-    cluster->background = tsim_schema_read_list(reader, &tsim_background_table, value, path,
-                                                sizeof *cluster->background, &cluster->n_background);
-}
-
-void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_cluster_spec *cluster = &((const struct tsim_draft *)field)->scenario.cluster;
-    tsim_writer_list(writer, key, &tsim_background_table, path, cluster->background, sizeof *cluster->background,
-                     cluster->n_background);
-}
-
 /* ---- the shape of a torus ---- */
 
 static void read_sizes(struct tsim_reader *reader, const struct tsim_value *value, const char *path, int64_t sizes[3],

@@ -32,31 +32,17 @@ static bool is_as_before(const struct tsim_draft *draft, const struct tsim_value
 
 static void read_model(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_draft *draft = field;
-    draft->scenario.model = is_as_before(draft, value, path)
-                                ? draft->base->model
-                                : tsim_model_read(reader, tsim_model_completed(reader, value, path), path);
-}
-
-static void read_teacher(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    if (value)
-        ((struct tsim_draft *)field)->scenario.training.teacher = tsim_model_read(reader, value, path);
-}
-
-static void write_teacher(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_model *teacher = ((const struct tsim_draft *)field)->scenario.training.teacher;
-    if (teacher)
-        tsim_model_write(writer, key, path, teacher);
+    draft->scenario.model =
+        is_as_before(draft, value, path)
+            ? draft->base->model
+            : tsim_catalogue_read(reader, TSIM_CATALOGUE_MODELS, tsim_model_completed(reader, value, path), path);
 }
 
 static void read_node(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_draft *draft = field;
-    draft->scenario.cluster.node =
-        is_as_before(draft, value, path) ? draft->base->cluster.node : tsim_node_read(reader, value, path);
-}
-
-static void read_fabric(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    if (value)
-        ((struct tsim_draft *)field)->scenario.cluster.fabric = tsim_fabric_read(reader, value, path);
+    draft->scenario.cluster.node = is_as_before(draft, value, path)
+                                       ? draft->base->cluster.node
+                                       : tsim_catalogue_read(reader, TSIM_CATALOGUE_NODES, value, path);
 }
 
 /* Returns the default profile, and what a --set amends of it. */
@@ -123,7 +109,7 @@ static void replace_software(struct tsim_reader *reader, struct tsim_draft *draf
          i++) {
         first = first ? first : draft->scenario.software->name;
         what = what ? what : next_what;
-        draft->scenario.software = tsim_software_read(reader, value, path);
+        draft->scenario.software = tsim_catalogue_read(reader, TSIM_CATALOGUE_SOFTWARE, value, path);
     }
     draft->scenario.software_replaced = first != NULL;
     if (first && draft->scenario.software && !draft->scenario.software_defaulted)
@@ -146,37 +132,24 @@ static void read_software(struct tsim_reader *reader, const struct tsim_value *v
     bool is_patch = value && value->is_patch && !tsim_value_find(value, "extends");
     if (!value || is_patch)
         value = default_software(reader, draft, value);
-    draft->scenario.software = tsim_software_read(reader, value, path);
+    draft->scenario.software = tsim_catalogue_read(reader, TSIM_CATALOGUE_SOFTWARE, value, path);
     replace_software(reader, draft, value, path);
     if (draft->scenario.software)
         draft->scenario.parallelism.overlap = draft->scenario.software->overlap;
 }
 
 static void write_model(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    tsim_model_write(writer, key, path, ((const struct tsim_draft *)field)->scenario.model);
+    tsim_catalogue_write(writer, key, TSIM_CATALOGUE_MODELS, path, ((const struct tsim_draft *)field)->scenario.model);
 }
 
 static void write_node(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    tsim_node_write(writer, key, path, ((const struct tsim_draft *)field)->scenario.cluster.node);
-}
-
-static void write_fabric(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_draft *draft = field;
-    if (draft->scenario.cluster.fabric)
-        tsim_fabric_write(writer, key, path, draft->scenario.cluster.fabric);
-}
-
-static void read_engine(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    if (value)
-        ((struct tsim_draft *)field)->scenario.generation.software = tsim_software_read(reader, value, path);
-}
-
-static void write_engine(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    tsim_software_write(writer, key, path, ((const struct tsim_draft *)field)->scenario.generation.software);
+    tsim_catalogue_write(writer, key, TSIM_CATALOGUE_NODES, path, draft->scenario.cluster.node);
 }
 
 static void write_software(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    tsim_software_write(writer, key, path, ((const struct tsim_draft *)field)->scenario.software);
+    const struct tsim_draft *draft = field;
+    tsim_catalogue_write(writer, key, TSIM_CATALOGUE_SOFTWARE, path, draft->scenario.software);
 }
 
 /* ---- values of several shapes ---- */
@@ -331,17 +304,6 @@ static void write_order(struct tsim_writer *writer, const char *key, const char 
     tsim_writer_end(writer, ']');
 }
 
-static void read_region(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    if (value)
-        ((struct tsim_draft *)field)->scenario.energy.region = tsim_region_read(reader, value, path);
-}
-
-static void write_region(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_draft *draft = field;
-    if (draft->scenario.energy.region)
-        tsim_region_write(writer, key, path, draft->scenario.energy.region);
-}
-
 /* Belongs to `tsim sweep` and `tsim plan`, which read it themselves. */
 static void read_sweep(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     (void)field;
@@ -386,23 +348,24 @@ static void read_extends(struct tsim_reader *reader, const struct tsim_value *va
     .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .offset = AT(member_), .help = (help_)
 #define CUSTOM_KEY(name_, read_, write_, help_)                                                                        \
     .key = (name_), .kind = TSIM_KEY_CUSTOM, .read = (read_), .write = (write_), .help = (help_)
+#define REFERENCE_KEY(name_, word_, member_, help_)                                                                    \
+    {CUSTOM_KEY(name_, tsim_##word_##_reference_read, tsim_##word_##_reference_write, help_), .offset = AT(member_)}
 #define SECTION_KEY(name_, table_, help_) .key = (name_), .kind = TSIM_KEY_MAPPING, .table = (table_), .help = (help_)
 
+#define CLUSTER_LIST(member)                                                                                           \
+    TSIM_LIST(struct tsim_draft, scenario.cluster.member, scenario.cluster.n_##member, &tsim_##member##_table)
 static const struct tsim_key CLUSTER_KEYS[] = {
     {CUSTOM_KEY("node", read_node, write_node, "id, path or mapping: accelerators, links, NICs, host"), .is_required = true},
     {INT_KEY("nodes", scenario.cluster.nodes, 1e6, "number of nodes"), .default_text = "1", .is_positive = true},
     {INT_KEY("accelerators_per_node", scenario.cluster.accelerators_per_node, 1e4, "number of accelerators to use in each node"),
      .words = ALL, .default_text = "all"},
-    {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
+    REFERENCE_KEY("fabric", fabric, scenario.cluster.fabric, "id, path or mapping: the network between nodes; not needed for one"),
     {CUSTOM_KEY("shape", tsim_shape_read, tsim_shape_write,
                 "accelerators along each dimension of a slice of a torus; default: as even as possible")},
     {CUSTOM_KEY("tile", tsim_tile_read, tsim_tile_write,
                 "box of accelerators on a torus that ranks fill before the next; default: they fill whole dimensions")},
-    {CUSTOM_KEY("degraded", tsim_degraded_read, tsim_degraded_write, "links that are slower than their kind: a list"),
-     .described_by = &tsim_degraded_table},
-    {CUSTOM_KEY("background", tsim_background_read, tsim_background_write,
-                "other traffic on the NICs (of another job, of a checkpoint): a list"),
-     .described_by = &tsim_background_table},
+    {.key = "degraded", CLUSTER_LIST(degraded), .help = "links that are slower than their kind: a list"},
+    {.key = "background", CLUSTER_LIST(background), .help = "other traffic on the NICs (of another job, of a checkpoint): a list"},
 };
 TSIM_TABLE(CLUSTER, CLUSTER_KEYS, false);
 
@@ -528,7 +491,7 @@ static const struct tsim_key GENERATION_KEYS[] = {
      .is_positive = true, .max = 1, .is_omitted_when_zero = true},
     ENUM_KEY("precision", scenario.generation.precision, tsim_precision_words, NULL,
              "precision of the engine's layers, whose weights it quantizes as they arrive; default: training.precision"),
-    {CUSTOM_KEY("software", read_engine, write_engine, "id, path or mapping: what the engine does; default: " DEFAULT_ENGINE)},
+    REFERENCE_KEY("software", software, scenario.generation.software, "id, path or mapping: what the engine does; default: " DEFAULT_ENGINE),
 };
 TSIM_TABLE(GENERATION, GENERATION_KEYS, false);
 
@@ -539,7 +502,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
      .default_text = "pretrain", .is_omitted_when_zero = true,
      .help = "sft: supervised fine-tuning, whose samples may differ in length; dpo: pairs, two samples each, that a reference scores, too; "
              "grpo, ppo: the policy generates what it is trained on; distill: a teacher passes over the batch before each step"},
-    {CUSTOM_KEY("teacher", read_teacher, write_teacher, "id, path or mapping: the model that distill learns from")},
+    REFERENCE_KEY("teacher", model, scenario.training.teacher, "id, path or mapping: the model that distill learns from"),
     {.key = "scoring", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.scoring), .words = SCORERS, .is_omitted_when_zero = true,
      .help = "models that score the samples of dpo, grpo or ppo, each as large as the policy: a list of policy, reference, reward, critic "
              "(which ppo alone has, and trains as well); default: [reference], [policy, reference], all four"},
@@ -552,9 +515,8 @@ static const struct tsim_key TRAINING_KEYS[] = {
     {INT_KEY("global_batch_size", scenario.training.global_batch_size, 1e12, "samples per optimizer step, whole cluster"),
      .default_text = "1024", .is_positive = true},
     {SECTION_KEY("batch_ramp", &RAMP, "a batch that grows at the beginning, as with Megatron's --rampup-batch-size"), .is_omitted_when_zero = true},
-    {CUSTOM_KEY("stages", tsim_stages_read, tsim_stages_write,
-                "stages before the last one, in order, whose sequences or batches have other sizes: a list"),
-     .described_by = &tsim_stage_table},
+    {.key = "stages", TSIM_LIST(struct tsim_draft, scenario.training.stages, scenario.training.n_stages, &tsim_stage_table),
+     .help = "stages before the last one, in order, whose sequences or batches have other sizes: a list"},
     {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e6, "samples per pass of one model replica"),
      .default_text = "1", .is_positive = true},
     ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "precision of the matrix products; default: bf16, or what software and accelerator both have"),
@@ -659,7 +621,7 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
 TSIM_TABLE(PARALLELISM, PARALLELISM_KEYS, false);
 
 static const struct tsim_key ENERGY_KEYS[] = {
-    {CUSTOM_KEY("region", read_region, write_region, "id, path or mapping: gives price (where known) and carbon")},
+    REFERENCE_KEY("region", region, scenario.energy.region, "id, path or mapping: gives price (where known) and carbon"),
     {QUANTITY_KEY("pue", TSIM_FRACTION, scenario.energy.pue, "facility power over what the nodes draw"),
      .default_text = "1.1", .is_positive = true, .min = 1, .max = 10},
     {QUANTITY_KEY("price", TSIM_USD_PER_J, scenario.energy.price_usd_per_j, "price of electricity"), .default_text = "0.10 USD/kWh"},
@@ -808,7 +770,8 @@ static void read_generation(struct tsim_reader *reader, const struct tsim_value 
     const struct tsim_software **software = &draft->scenario.generation.software;
     tsim_schema_read_mapping(reader, &GENERATION, value, path, field);
     if (!*software && tsim_generates(&draft->scenario))
-        *software = tsim_software_read(reader, tsim_value_new_scalar(reader->arena, draft->root, DEFAULT_ENGINE), path);
+        *software = tsim_catalogue_read(reader, TSIM_CATALOGUE_SOFTWARE,
+                                        tsim_value_new_scalar(reader->arena, draft->root, DEFAULT_ENGINE), path);
 }
 
 static void write_generation(struct tsim_writer *writer, const char *key, const char *path, const void *field) {

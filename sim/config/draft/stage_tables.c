@@ -25,19 +25,6 @@ static const struct tsim_key STAGE_KEYS[] = {
 /* clang-format on */
 const struct tsim_table tsim_stage_table = {STAGE_KEYS, sizeof STAGE_KEYS / sizeof STAGE_KEYS[0], false};
 
-void tsim_stages_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_training_spec *training = &((struct tsim_draft *)field)->scenario.training;
-    training->stages =
-        tsim_schema_read_list(reader, &tsim_stage_table, value, path, sizeof *training->stages, &training->n_stages);
-}
-
-void tsim_stages_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_training_spec *training = &((const struct tsim_draft *)field)->scenario.training;
-    if (training->n_stages > 0)
-        tsim_writer_list(writer, key, &tsim_stage_table, path, training->stages, sizeof *training->stages,
-                         training->n_stages);
-}
-
 const struct tsim_stage_key tsim_stage_keys[TSIM_N_STAGE_KEYS] = {
     {"sequence_length", "training.sequence_length"},
     {"global_batch_size", "training.global_batch_size"},

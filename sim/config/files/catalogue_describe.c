@@ -71,6 +71,14 @@ static void add_number_of_key(struct description *d, const struct tsim_key *key,
         d->entries[d->n_entries - 1].meaning = mark + sizeof MARK - 1;
 }
 
+static void add_list(struct description *d, const struct tsim_key *key, const char *path, const void *field) {
+    const size_t *n = (const size_t *)((const char *)field + key->n_offset - key->offset);
+    const char *elements;
+    memcpy(&elements, field, sizeof elements);
+    for (size_t i = 0; i < *n; i++)
+        add_table(d, key->described_by, tsim_arena_printf(d->arena, "%s[%zu]", path, i), elements + i * key->size);
+}
+
 static void add_key(struct description *d, const struct tsim_key *key, const char *path, const void *field) {
     const char *word = NULL;
     int number;
@@ -105,6 +113,9 @@ static void add_key(struct description *d, const struct tsim_key *key, const cha
     case TSIM_KEY_MAPPING:
         add_table(d, key->table, path, field);
         break;
+    case TSIM_KEY_LIST:
+        add_list(d, key, path, field);
+        break;
     case TSIM_KEY_CONSTANT:
     case TSIM_KEY_CUSTOM:
         break;
@@ -127,15 +138,6 @@ static void add_tree(struct description *d, const struct tsim_value *value, cons
         add_tree(d, value->items[i], tsim_arena_printf(d->arena, "%s[%zu]", path, i));
 }
 
-static void add_tiers(struct description *d, const struct tsim_fabric *fabric) {
-    for (size_t i = 0; i < fabric->n_tiers; i++) {
-        const char *path = tsim_arena_printf(d->arena, "tiers[%zu]", i);
-        add_number(d, tsim_schema_path(d->arena, path, "ports"), (double)fabric->tiers[i].ports, TSIM_COUNT);
-        add_number(d, tsim_schema_path(d->arena, path, "oversubscription"), fabric->tiers[i].oversubscription,
-                   TSIM_COUNT);
-    }
-}
-
 static bool describe_kind(struct description *d, struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                           const struct tsim_value *reference) {
     if (kind == TSIM_CATALOGUE_SCENARIOS) {
@@ -155,8 +157,6 @@ static bool describe_kind(struct description *d, struct tsim_reader *reader, enu
     add_table(d, tsim_catalogue_table(kind), "", object);
     if (kind == TSIM_CATALOGUE_NODES)
         add_entry(d, "accelerator", ((const struct tsim_node *)object)->accelerator->name)->status = "read";
-    if (kind == TSIM_CATALOGUE_FABRICS)
-        add_tiers(d, object);
     return true;
 }
 

@@ -22,34 +22,26 @@ const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum
 const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                      const struct tsim_value *root);
 
-/* Each reads and checks what a reference stands for; after a mistake it returns NULL and adds a diag. `path` is the
- * reference's path in the scenario. */
-const struct tsim_model *tsim_model_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                         const char *path);
-const struct tsim_accelerator *tsim_accelerator_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                                     const char *path);
-const struct tsim_node *tsim_node_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                       const char *path);
-const struct tsim_fabric *tsim_fabric_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                           const char *path);
-const struct tsim_software *tsim_software_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                               const char *path);
-const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                           const char *path);
-const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                             const char *path);
+/* Reads and checks what a reference to a file of this kind (not a scenario) stands for; after a mistake it returns NULL
+ * and adds a diag. `path` is the reference's path in the scenario. */
 const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
-                                const struct tsim_value *reference, const char *path); /* takes a file of any kind */
+                                const struct tsim_value *reference, const char *path);
+/* Writes what was read as the member `key` of a scenario: {schema: ..., name: ..., ...}; of NULL nothing. */
+void tsim_catalogue_write(struct tsim_writer *writer, const char *key, enum tsim_catalogue_kind kind, const char *path,
+                          const void *object);
 
-/* Each writes one of these structs as the member `key` of a scenario: {schema: ..., name: ..., ...}. */
-void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model);
-void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node);
-void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_fabric *fabric);
-void tsim_software_write(struct tsim_writer *writer, const char *key, const char *path,
-                         const struct tsim_software *software);
-void tsim_storage_write(struct tsim_writer *writer, const char *key, const char *path,
-                        const struct tsim_storage *storage);
-void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_region *region);
+/* These read and write a custom key whose field is a pointer to such a struct; an absent key leaves it alone. */
+#define TSIM_REFERENCE(word)                                                                                           \
+    void tsim_##word##_reference_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path,    \
+                                      void *field);                                                                    \
+    void tsim_##word##_reference_write(struct tsim_writer *writer, const char *key, const char *path,                  \
+                                       const void *field);
+TSIM_REFERENCE(model)
+TSIM_REFERENCE(accelerator)
+TSIM_REFERENCE(fabric)
+TSIM_REFERENCE(software)
+TSIM_REFERENCE(region)
+TSIM_REFERENCE(storage)
 
 /* Returns the table of a kind (not of scenarios). */
 const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind);

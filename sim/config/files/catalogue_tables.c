@@ -297,21 +297,12 @@ static const struct tsim_key NODE_POWER_KEYS[] = {
 };
 TSIM_TABLE(NODE_POWER, NODE_POWER_KEYS, true);
 
-static void read_accelerator(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    if (value)
-        *(const struct tsim_accelerator **)field = tsim_accelerator_read(reader, value, path);
-}
-
-static void write_accelerator(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    tsim_writer_mapping(writer, key, &ACCELERATOR, path, *(const struct tsim_accelerator *const *)field);
-}
-
 static const struct tsim_key NODE_KEYS[] = {
     SCHEMA_KEY(NODE_SCHEMA),
     NAME_KEY(struct tsim_node),
     SOURCE_KEY(struct tsim_node),
     {.key = "accelerator", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_node, accelerator), .is_required = true,
-     .read = read_accelerator, .write = write_accelerator, .help = "id, path or mapping"},
+     .read = tsim_accelerator_reference_read, .write = tsim_accelerator_reference_write, .help = "id, path or mapping"},
     {INTEGER(struct tsim_node, "accelerators", accelerators, 1e4, "how many in one node"), .is_required = true, .is_positive = true},
     {.key = "scale_up", .kind = TSIM_KEY_MAPPING, .table = &SCALE_UP,
      .help = "links between the accelerators of a node; default: none, for one accelerator"},
@@ -356,16 +347,6 @@ static const struct tsim_key TIER_KEYS[] = {
               "bandwidth from below over that of the uplinks"), .default_text = "1", .is_positive = true, .min = 1, .max = 1000},
 };
 TSIM_TABLE(TIER, TIER_KEYS, true);
-
-static void read_tiers(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_fabric *fabric = field;
-    fabric->tiers = tsim_schema_read_list(reader, &TIER, value, path, sizeof *fabric->tiers, &fabric->n_tiers);
-}
-
-static void write_tiers(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_fabric *fabric = field;
-    tsim_writer_list(writer, key, &TIER, path, fabric->tiers, sizeof *fabric->tiers, fabric->n_tiers);
-}
 
 #define OPTIONAL_INT(name_, member_, max_, help_)                                                                      \
     {FABRIC_INT(name_, member_, max_, help_), .default_text = "0", .is_omitted_when_zero = true}
@@ -413,7 +394,7 @@ static const struct tsim_key FABRIC_KEYS[] = {
      .default_text = "crossbar", .help = "how the ports are joined"},
     {.key = "routing", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, routing), .words = ROUTINGS,
      .default_text = "ecmp", .help = "one of the equal paths by a hash of the pair, or all of them evenly (dragonfly: also through other groups)"},
-    {.key = "tiers", .kind = TSIM_KEY_CUSTOM, .read = read_tiers, .write = write_tiers,
+    {.key = "tiers", TSIM_LIST(struct tsim_fabric, tiers, n_tiers, &TIER),
      .help = "fat tree, from below: list of {ports, oversubscription}; above the last all meet"},
     {.key = "rails", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, rails), .default_text = "false",
      .help = "fat tree: a lowest switch takes the same port of many nodes"},
@@ -714,75 +695,51 @@ const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_
     return has_errors_since(reader, n_errors) ? NULL : object;
 }
 
-const struct tsim_model *tsim_model_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                         const char *path) {
-    return tsim_catalogue_read(reader, TSIM_CATALOGUE_MODELS, reference, path);
+void tsim_catalogue_write(struct tsim_writer *writer, const char *key, enum tsim_catalogue_kind kind, const char *path,
+                          const void *object) {
+    if (object && kind == TSIM_CATALOGUE_MODELS) {
+        tsim_writer_begin(writer, key, '{');
+        tsim_model_write_members(writer, path, object);
+        tsim_writer_end(writer, '}');
+    } else if (object) {
+        tsim_writer_mapping(writer, key, tsim_catalogue_table(kind), path, object);
+    }
 }
 
-const struct tsim_accelerator *tsim_accelerator_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                                     const char *path) {
-    return tsim_catalogue_read(reader, TSIM_CATALOGUE_ACCELERATORS, reference, path);
+static void read_reference(struct tsim_reader *reader, enum tsim_catalogue_kind kind, const struct tsim_value *value,
+                           const char *path, void *field) {
+    const void *object = value ? tsim_catalogue_read(reader, kind, value, path) : NULL;
+    if (value)
+        memcpy(field, &object, sizeof object);
 }
 
-const struct tsim_node *tsim_node_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                       const char *path) {
-    return tsim_catalogue_read(reader, TSIM_CATALOGUE_NODES, reference, path);
+static void write_reference(struct tsim_writer *writer, const char *key, enum tsim_catalogue_kind kind,
+                            const char *path, const void *field) {
+    const void *object;
+    memcpy(&object, field, sizeof object);
+    tsim_catalogue_write(writer, key, kind, path, object);
 }
 
-const struct tsim_fabric *tsim_fabric_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                           const char *path) {
-    return tsim_catalogue_read(reader, TSIM_CATALOGUE_FABRICS, reference, path);
-}
-
-const struct tsim_software *tsim_software_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                               const char *path) {
-    return tsim_catalogue_read(reader, TSIM_CATALOGUE_SOFTWARE, reference, path);
-}
-
-const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                           const char *path) {
-    return tsim_catalogue_read(reader, TSIM_CATALOGUE_REGIONS, reference, path);
-}
-
-const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const struct tsim_value *reference,
-                                             const char *path) {
-    return tsim_catalogue_read(reader, TSIM_CATALOGUE_STORAGE, reference, path);
-}
-
-void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model) {
-    tsim_writer_begin(writer, key, '{');
-    tsim_model_write_members(writer, path, model);
-    tsim_writer_end(writer, '}');
-}
+#define REFERENCE(word, kind)                                                                                          \
+    void tsim_##word##_reference_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path,    \
+                                      void *field) {                                                                   \
+        read_reference(reader, kind, value, path, field);                                                              \
+    }                                                                                                                  \
+    void tsim_##word##_reference_write(struct tsim_writer *writer, const char *key, const char *path,                  \
+                                       const void *field) {                                                            \
+        write_reference(writer, key, kind, path, field);                                                               \
+    }
+REFERENCE(model, TSIM_CATALOGUE_MODELS)
+REFERENCE(accelerator, TSIM_CATALOGUE_ACCELERATORS)
+REFERENCE(fabric, TSIM_CATALOGUE_FABRICS)
+REFERENCE(software, TSIM_CATALOGUE_SOFTWARE)
+REFERENCE(region, TSIM_CATALOGUE_REGIONS)
+REFERENCE(storage, TSIM_CATALOGUE_STORAGE)
 
 const char *tsim_model_json(struct tsim_arena *arena, const struct tsim_model *model) {
     struct tsim_writer writer = {.omits_zeros = true};
-    tsim_model_write(&writer, NULL, "", model);
+    tsim_catalogue_write(&writer, NULL, TSIM_CATALOGUE_MODELS, "", model);
     return tsim_writer_finish(&writer, arena);
-}
-
-void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node) {
-    tsim_writer_mapping(writer, key, &NODE, path, node);
-}
-
-void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path,
-                       const struct tsim_fabric *fabric) {
-    tsim_writer_mapping(writer, key, &FABRIC, path, fabric);
-}
-
-void tsim_software_write(struct tsim_writer *writer, const char *key, const char *path,
-                         const struct tsim_software *software) {
-    tsim_writer_mapping(writer, key, &tsim_software_table, path, software);
-}
-
-void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path,
-                       const struct tsim_region *region) {
-    tsim_writer_mapping(writer, key, &REGION, path, region);
-}
-
-void tsim_storage_write(struct tsim_writer *writer, const char *key, const char *path,
-                        const struct tsim_storage *storage) {
-    tsim_writer_mapping(writer, key, &STORAGE, path, storage);
 }
 
 /* ---- loading by id ---- */

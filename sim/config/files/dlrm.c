@@ -14,16 +14,6 @@ static const struct tsim_key TABLE_KEYS[] = {
 };
 TSIM_TABLE(TABLES, TABLE_KEYS, false);
 
-static void read_tables(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_model *model = field;
-    model->tables = tsim_schema_read_list(reader, &TABLES, value, path, sizeof *model->tables, &model->n_tables);
-}
-
-static void write_tables(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_model *model = field;
-    tsim_writer_list(writer, key, &TABLES, path, model->tables, sizeof *model->tables, model->n_tables);
-}
-
 static void read_widths(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                         struct tsim_widths *widths) {
     static const struct tsim_key WIDTH = {.key = "width", .kind = TSIM_KEY_INT, .max = 1e7, .is_positive = true,
@@ -82,8 +72,7 @@ const struct tsim_key tsim_dlrm_keys[TSIM_N_DLRM_KEYS] = {
     {.key = "cross_rank", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, cross_rank), .max = 1e6,
      .default_text = "512", .is_positive = true, .is_omitted_when_zero = true,
      .help = "width between the two products of a cross layer"},
-    {.key = "tables", .kind = TSIM_KEY_CUSTOM, .read = read_tables, .write = write_tables, .is_required = true,
-     .described_by = &TABLES,
+    {.key = "tables", TSIM_LIST(struct tsim_model, tables, n_tables, &TABLES), .is_required = true,
      .help = "embedding tables: list of {rows, dim, pooling, skew}"},
 };
 /* clang-format on */

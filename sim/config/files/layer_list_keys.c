@@ -43,33 +43,11 @@ static const struct tsim_key INPUT_KEYS[] = {
 };
 TSIM_TABLE(INPUT, INPUT_KEYS, false);
 
-static void read_entries(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_model *model = field;
-    model->entries = tsim_schema_read_list(reader, &ENTRY, value, path, sizeof *model->entries, &model->n_entries);
-}
-
-static void read_judges(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_model *model = field;
-    model->judges = tsim_schema_read_list(reader, &ENTRY, value, path, sizeof *model->judges, &model->n_judges);
-}
-
-static void write_judges(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_model *model = field;
-    if (model->n_judges > 0)
-        tsim_writer_list(writer, key, &ENTRY, path, model->judges, sizeof *model->judges, model->n_judges);
-}
-
-static void write_entries(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_model *model = field;
-    tsim_writer_list(writer, key, &ENTRY, path, model->entries, sizeof *model->entries, model->n_entries);
-}
-
 const struct tsim_key tsim_list_keys[TSIM_N_LIST_KEYS] = {
     {.key = "input", .kind = TSIM_KEY_MAPPING, .table = &INPUT, .is_required = true, .help = "shape of one sample"},
-    {.key = "list", .kind = TSIM_KEY_CUSTOM, .read = read_entries, .write = write_entries, .is_required = true,
-     .described_by = &ENTRY,
+    {.key = "list", TSIM_LIST(struct tsim_model, entries, n_entries, &ENTRY), .is_required = true,
      .help = "the layers in order: list of {kind, out, kernel, stride, ...}"},
-    {.key = "discriminator", .kind = TSIM_KEY_CUSTOM, .read = read_judges, .write = write_judges, .described_by = &ENTRY,
+    {.key = "discriminator", TSIM_LIST(struct tsim_model, judges, n_judges, &ENTRY),
      .help = "of a GAN, whose generator is the list: layers that take the last one's image, or one from outside, and are trained in turn with it"},
 };
 /* clang-format on */

@@ -242,17 +242,6 @@ static const struct tsim_key PATTERN_KEYS[] = {
 };
 TSIM_TABLE(PATTERN, PATTERN_KEYS, false);
 
-static void read_pattern(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    struct tsim_model *m = field;
-    m->pattern = tsim_schema_read_list(reader, &PATTERN, value, path, sizeof *m->pattern, &m->n_pattern);
-}
-
-static void write_pattern(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    const struct tsim_model *m = field;
-    if (m->n_pattern > 0)
-        tsim_writer_list(writer, key, &PATTERN, path, m->pattern, sizeof *m->pattern, m->n_pattern);
-}
-
 #define MODEL_INT(name_, max_, help_)                                                                                  \
     .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, name_), .max = (max_), .help = (help_)
 #define MODEL_BOOL(name_, default_, help_)                                                                             \
@@ -267,7 +256,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, kind), .words = MODEL_KINDS,
      .default_text = "transformer", .help = "family of architectures"},
     {MODEL_INT(layers, 1e5, "transformer blocks"), .is_required = true, .is_positive = true},
-    {.key = "pattern", .kind = TSIM_KEY_CUSTOM, .read = read_pattern, .write = write_pattern, .described_by = &PATTERN,
+    {.key = "pattern", TSIM_LIST(struct tsim_model, pattern, n_pattern, &PATTERN),
      .help = "where layers differ: their kinds in order, repeated until every layer has one: list of {kind, count, ...}; written as `layers`, the list also says how many layers there are"},
     {MODEL_INT(hidden, 1e7, "width of the residual stream"), .is_required = true, .is_positive = true},
     {MODEL_INT(heads, 1e6, "query heads"), .is_required = true, .is_positive = true},

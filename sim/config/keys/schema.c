@@ -370,6 +370,29 @@ bool tsim_schema_read_mapping(struct tsim_reader *reader, const struct tsim_tabl
     return true;
 }
 
+static bool read_list(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
+                      const char *path, void *field) {
+    size_t *n = (size_t *)((char *)field + key->n_offset - key->offset);
+    char *elements = NULL;
+    bool is_list = !value || value->kind == TSIM_VALUE_SEQUENCE;
+    *n = 0;
+    if (!is_list)
+        tsim_schema_wrong_kind(reader, value, path, "a list of mappings");
+    else if (value)
+        elements = tsim_arena_alloc(reader->arena, value->n_items * key->size);
+    for (size_t i = 0; elements && is_list && i < value->n_items; i++) {
+        const char *at = tsim_arena_printf(reader->arena, "%s[%zu]", path, i);
+        memset(elements + i * key->size, 0, key->size);
+        is_list = tsim_schema_read_mapping(reader, key->described_by, value->items[i], at, elements + i * key->size);
+    }
+    if (is_list && value)
+        *n = value->n_items;
+    else
+        elements = NULL;
+    memcpy(field, &elements, sizeof elements);
+    return is_list;
+}
+
 bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                             const char *path, void *field) {
     switch (key->kind) {
@@ -389,6 +412,8 @@ bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *k
         return read_words(reader, key, value, path, field);
     case TSIM_KEY_MAPPING:
         return tsim_schema_read_mapping(reader, key->table, value, path, field);
+    case TSIM_KEY_LIST:
+        return read_list(reader, key, value, path, field);
     case TSIM_KEY_CUSTOM:
         break;
     }
@@ -441,13 +466,18 @@ static const struct tsim_key SOURCED_KEYS[] = {
 };
 TSIM_TABLE(SOURCED, SOURCED_KEYS, false);
 
+/* Returns whether a key has one value, not several or one that functions read. */
+static bool is_plain(const struct tsim_key *key) {
+    return key->kind != TSIM_KEY_MAPPING && key->kind != TSIM_KEY_LIST && key->kind != TSIM_KEY_CUSTOM;
+}
+
 /* Takes a value out of its {value: ..., source: ..., status: ...}, if it has one. */
 static struct sourced unwrap(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_key *key,
                              const struct tsim_value *value, const char *path) {
     struct sourced sourced = {value, value ? value->document->source : NULL, TSIM_SOURCE_READ, NULL};
     bool is_sourced =
         tsim_value_find(value, "value") || tsim_value_find(value, "source") || tsim_value_find(value, "status");
-    if (!table->is_sourced || !is_sourced || key->kind == TSIM_KEY_MAPPING || key->kind == TSIM_KEY_CUSTOM)
+    if (!table->is_sourced || !is_sourced || !is_plain(key))
         return sourced;
     sourced.value = NULL;
     struct tsim_reader inner = {.arena = reader->arena, .diags = reader->diags};
@@ -481,8 +511,7 @@ static void take_note(struct tsim_reader *reader, const struct tsim_key *key, co
     double bounds[2];
     if (sourced->interval && !read_interval(reader, key, sourced->interval, path, field, bounds))
         return;
-    bool is_plain = key->kind != TSIM_KEY_MAPPING && key->kind != TSIM_KEY_CUSTOM && key->kind != TSIM_KEY_CONSTANT;
-    if (!reader->note || !is_plain)
+    if (!reader->note || !is_plain(key) || key->kind == TSIM_KEY_CONSTANT)
         return;
     struct tsim_note note = {.path = path, .key = key, .number = (double)NAN, .interval = {(double)NAN, (double)NAN}};
     note.is_default = sourced->value == NULL;
@@ -514,7 +543,7 @@ static void read_absent(struct tsim_reader *reader, const struct tsim_key *key, 
         struct tsim_diag *diag =
             tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, mapping, "", "missing key '%s'", path);
         tsim_diag_hint(diag, "%s: %s", key->key, key->help);
-    } else if (key->kind == TSIM_KEY_MAPPING || key->kind == TSIM_KEY_CUSTOM) {
+    } else if (!is_plain(key)) {
         tsim_schema_read_value(reader, key, NULL, path, field);
     } else if (key->default_text) {
         read_default(reader, key, path, field);
@@ -547,24 +576,4 @@ void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table
             take_note(reader, key, &sourced, key_path, field);
     }
     reader->file = file;
-}
-
-void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *value,
-                            const char *path, size_t size, size_t *n) {
-    *n = 0;
-    if (!value)
-        return NULL;
-    if (value->kind != TSIM_VALUE_SEQUENCE) {
-        tsim_schema_wrong_kind(reader, value, path, "a list of mappings");
-        return NULL;
-    }
-    char *elements = tsim_arena_alloc(reader->arena, value->n_items * size);
-    memset(elements, 0, value->n_items * size);
-    for (size_t i = 0; i < value->n_items; i++) {
-        const char *at = tsim_arena_printf(reader->arena, "%s[%zu]", path, i);
-        if (!tsim_schema_read_mapping(reader, table, value->items[i], at, elements + i * size))
-            return NULL;
-    }
-    *n = value->n_items;
-    return elements;
 }

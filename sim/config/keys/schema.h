@@ -9,6 +9,7 @@
 #include "config/catalogue.h"
 #include "config/text/value.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum tsim_key_kind {
@@ -20,6 +21,7 @@ enum tsim_key_kind {
     TSIM_KEY_ENUM,     /* an enum: the value of one of the words */
     TSIM_KEY_WORDS,    /* an unsigned: a list of words, each the bit 1 << its value; absent: 0 */
     TSIM_KEY_MAPPING,  /* a struct, read by `table` */
+    TSIM_KEY_LIST,     /* an array of structs, each read by `described_by`, and a size_t, its length (TSIM_LIST) */
     TSIM_KEY_CUSTOM    /* functions read and write it */
 };
 
@@ -55,7 +57,8 @@ struct tsim_key {
     double bare_scale;         /* SI units in a bare number; 0 means 1 */
     const struct tsim_word *words; /* ends with a NULL word */
     const struct tsim_table *table;
-    const struct tsim_table *described_by; /* the keys of a custom key's mapping, or of each mapping of its list */
+    const struct tsim_table *described_by; /* the keys of a custom key's mapping, or of each mapping of a list */
+    size_t n_offset, size;                 /* of a list: the length's place, as `offset`, and an element's bytes */
     tsim_read_fn read;
     tsim_write_fn write; /* NULL: not written */
     const char *help;    /* one line */
@@ -74,6 +77,11 @@ struct tsim_table {
     size_t n_keys;
     bool is_sourced; /* values may be written as {value: ..., source: ..., status: ...} */
 };
+/* The field of a list: the array `member`, whose length `n_member` is beside it in the same struct. Elements are zeroed before they are
+ * read; the length is 0 after a mistake, and if the key is absent. An empty list is not written. */
+#define TSIM_LIST(type, member, n_member, table_)                                                                      \
+    .kind = TSIM_KEY_LIST, .offset = offsetof(type, member), .n_offset = offsetof(type, n_member),                     \
+    .size = sizeof *((type *)NULL)->member, .described_by = (table_)
 #define TSIM_TABLE(name, keys, is_sourced)                                                                             \
     static const struct tsim_table name = {(keys), sizeof(keys) / sizeof(keys)[0], (is_sourced)}
 
@@ -117,11 +125,6 @@ bool tsim_schema_read_mapping(struct tsim_reader *reader, const struct tsim_tabl
 bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                             const char *path, void *field);
 
-/* Reads a list of mappings, each by `table` into an element of `size` bytes that is zeroed first. Returns a new array
- * of the arena, with its length in *n; the length is 0 after a mistake, and if `value` is NULL. */
-void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *value,
-                            const char *path, size_t size, size_t *n);
-
 /* Returns an error "expected X, found a list" at a value. */
 struct tsim_diag *tsim_schema_wrong_kind(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                                          const char *expected);
@@ -156,8 +159,5 @@ void tsim_writer_table(struct tsim_writer *writer, const struct tsim_table *tabl
                        const void *object); /* writes the members without braces */
 void tsim_writer_mapping(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
                          const void *object);
-/* Writes what tsim_schema_read_list has read, and nothing if n is 0. */
-void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
-                      const void *elements, size_t size, size_t n);
 /* Returns the text, copied to the arena, and releases what the writer holds. */
 const char *tsim_writer_finish(struct tsim_writer *writer, struct tsim_arena *arena);

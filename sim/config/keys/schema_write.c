@@ -127,6 +127,10 @@ static void write_int(struct tsim_writer *writer, const struct tsim_key *key, co
         tsim_writer_int(writer, name, value);
 }
 
+static const size_t *length_of(const struct tsim_key *list, const void *field) {
+    return (const size_t *)((const char *)field + list->n_offset - list->offset);
+}
+
 static bool is_zero(const struct tsim_key *key, const void *field) {
     switch (key->kind) {
     case TSIM_KEY_STRING:
@@ -146,6 +150,8 @@ static bool is_zero(const struct tsim_key *key, const void *field) {
             if (!is_zero(&key->table->keys[i], (const char *)field + key->table->keys[i].offset))
                 return false;
         return true;
+    case TSIM_KEY_LIST:
+        return *length_of(key, field) == 0;
     case TSIM_KEY_CONSTANT:
     case TSIM_KEY_CUSTOM:
         break;
@@ -200,6 +206,7 @@ static void write_plain(struct tsim_writer *writer, const struct tsim_key *key, 
         tsim_writer_end(writer, ']');
         break;
     case TSIM_KEY_MAPPING:
+    case TSIM_KEY_LIST:
     case TSIM_KEY_CUSTOM:
         TSIM_BUG("%s is not a plain key", key->key);
     }
@@ -209,10 +216,27 @@ static bool is_estimate(const struct tsim_writer *writer, const char *path) {
     return tsim_is_among(path, writer->estimate_paths, writer->n_estimate_paths);
 }
 
+static void write_list(struct tsim_writer *writer, const struct tsim_key *key, const char *path, const void *field) {
+    size_t n = *length_of(key, field);
+    const char *elements;
+    memcpy(&elements, field, sizeof elements);
+    if (n == 0)
+        return;
+    tsim_writer_begin(writer, key->key, '[');
+    for (size_t i = 0; i < n; i++) {
+        char element_path[300];
+        snprintf(element_path, sizeof element_path, "%s[%zu]", path, i);
+        tsim_writer_mapping(writer, NULL, key->described_by, element_path, elements + i * key->size);
+    }
+    tsim_writer_end(writer, ']');
+}
+
 static void write_key(struct tsim_writer *writer, const struct tsim_key *key, const char *path, const void *field) {
     if (key->kind == TSIM_KEY_CUSTOM) {
         if (key->write)
             key->write(writer, key->key, path, field);
+    } else if (key->kind == TSIM_KEY_LIST) {
+        write_list(writer, key, path, field);
     } else if (key->kind == TSIM_KEY_MAPPING && is_empty(writer, key, field)) {
         return;
     } else if (key->kind == TSIM_KEY_MAPPING) {
@@ -245,19 +269,6 @@ void tsim_writer_mapping(struct tsim_writer *writer, const char *key, const stru
     tsim_writer_begin(writer, key, '{');
     tsim_writer_table(writer, table, path, object);
     tsim_writer_end(writer, '}');
-}
-
-void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
-                      const void *elements, size_t size, size_t n) {
-    if (n == 0)
-        return;
-    tsim_writer_begin(writer, key, '[');
-    for (size_t i = 0; i < n; i++) {
-        char element_path[256];
-        snprintf(element_path, sizeof element_path, "%s[%zu]", path, i);
-        tsim_writer_mapping(writer, NULL, table, element_path, (const char *)elements + i * size);
-    }
-    tsim_writer_end(writer, ']');
 }
 
 const char *tsim_writer_finish(struct tsim_writer *writer, struct tsim_arena *arena) {
