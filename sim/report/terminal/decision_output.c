@@ -538,6 +538,7 @@ struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim
     tsim_json_text(root, "schema", "tsim/decision/v1");
     tsim_json_text(root, "scenario", decision->job->name);
     struct tsim_json *said = tsim_json_object(root, "goal");
+    tsim_json_text(said, "text", goal_text(arena, decision));
     if (decision->job->training.length_kind == TSIM_LENGTH_TOKENS)
         tsim_json_number(said, "tokens", decision->job->training.length);
     tsim_json_number(said, "loss", goal->loss_nats > 0 ? goal->loss_nats : (double)NAN);

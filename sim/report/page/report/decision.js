@@ -6,8 +6,9 @@ function showDecision(d) {
         cluster = o => `${count(o.nodes)} x ${o.node}${o.fabric && o.nodes > 1 ? `, ${o.fabric}` : ""}`;
   a.append(
       el("h1", {}, choice.action === "none" ? "Nothing reaches the goal" : `${choice.action} ${cluster(choice)}`),
-      el("p", {className: "soft"}, d.scenario));
+      el("p", {className: "soft"}, d.goal.text));
   main.append(a);
+  if (d.interrupted) a.append(el("p", {className: "warn"}, "The search was interrupted: this is the best so far."));
   for (const text of d.misses || []) a.append(el("p", {className: "warn"}, text));
   if (!has(choice.nodes)) return;
   const rough = x => supported({p10: 0.9 * x, p90: 1.1 * x}, x, usd), /* prices of a whole cluster: two digits */
@@ -34,7 +35,8 @@ function showDecision(d) {
     ["price", choice.price], [choice.action === "buy" ? "capital" : "capital if it were bought", capital(choice)],
     [
       "evidence",
-      `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator, ${
+      `${choice.evidence}: ${count(choice.measured_runs)} measured run${
+          choice.measured_runs === 1 ? "" : "s"} on this accelerator, ${
           count(choice.similar_runs)} of them with such a model and this software`
     ]
   ]));
