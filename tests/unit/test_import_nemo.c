@@ -242,6 +242,23 @@ TSIM_TEST(a_script_and_its_configuration) {
     ck_assert_int_eq(sc->training.micro_batch_size, 4);
 }
 
+/* run.Partial has all parts of a job, and no recipe of NeMo's. */
+TSIM_TEST(a_job_of_parts) {
+    const struct tsim_scenario *sc = imported(
+        "from nemo.collections import llm\n\ndef job():\n    my_job = run.Partial(\n        llm.pretrain,\n"
+        "        model=run.Config(llm.LlamaModel, config=run.Config(llm.Llama3Config8B)),\n"
+        "        trainer=run.Config(nl.Trainer, devices=8, num_nodes=2, max_steps=100,\n"
+        "            strategy=run.Config(nl.MegatronStrategy, tensor_model_parallel_size=2), plugins=bf16_mixed()),\n"
+        "        data=run.Config(llm.MockDataModule, seq_length=4096, global_batch_size=64, micro_batch_size=1),\n"
+        "    )\n    return my_job\n");
+    ck_assert_int_eq(sc->model->layers, 32);
+    ck_assert_int_eq(sc->parallelism.tensor, 2);
+    ck_assert_int_eq(sc->training.global_batch_size, 64);
+    ck_assert_int_eq(sc->training.sequence_length, 4096);
+    ck_assert_int_eq(sc->training.precision, TSIM_BF16);
+    ck_assert_int_eq(sc->n_accelerators, 16);
+}
+
 /* Fine-tuning begins otherwise than pretraining, and has its model. */
 TSIM_TEST(tuning_recipes_of_bridge) {
     struct tsim_import_result result;

@@ -55,6 +55,8 @@ TSIM_TEST(what_automodel_does_that_is_refused) {
                                            {"teacher_model: {a: b}\n", "teacher_model.a"},
                                            {"optimizer: {_target_: x.Dion}\n", "optimizer._target_"},
                                            {"distributed: {dp_replicate_size: 3}\n", "distributed.dp_replicate_size"},
+                                           {"distributed: {shard_twice: true}\n", "distributed.shard_twice"},
+                                           {"distributed: {zero_dp_strategy: 1}\n", "distributed.zero_dp_strategy"},
                                            {"new_schedule: 3\n", "new_schedule"}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         check_refused("automodel", tsim_arena_printf(&arena, "%s" STEPS MODEL("Qwen/Qwen3-8B"), CASES[i][0]),
@@ -357,7 +359,7 @@ TSIM_TEST(scripts_of_swift_and_openrlhf) {
     ck_assert_int_eq(sc->training.global_batch_size, 128);
 }
 
-TSIM_TEST_LOOP(scripts_that_are_refused, 0, 7) {
+TSIM_TEST_LOOP(scripts_that_are_refused, 0, 8) {
     static const char *const CASES[][2] = {
         {"python run_glue.py --model_name_or_path gpt2 --per_device_train_batch_size 2\n", "program"},
         {"python train.py --model_name_or_path gpt2 --learning_rate 1 --vision_tower clip\n", "--vision_tower"},
@@ -365,7 +367,8 @@ TSIM_TEST_LOOP(scripts_that_are_refused, 0, 7) {
         {"python train.py --per_device_train_batch_size 2\n", ""},
         {"python serve.py --port 80\n", ""},
         {"python train.py --model_name_or_path gpt2 --learning_rate 1 --exit_layer_list 3\n", "--exit_layer_list"},
-        {"python train.py --model_name_or_path gpt2 --learning_rate 1 --CL_method lora\n", "--CL_method"}};
+        {"python train.py --model_name_or_path gpt2 --learning_rate 1 --CL_method lora\n", "--CL_method"},
+        {"python t.py --model_name_or_path gpt2 --learning_rate 1 --use_lora True\n", "--use_lora"}}; /* no rank */
     check_refused("hf-trainer", CASES[_i][0], CASES[_i][1]);
 }
 

@@ -16,6 +16,10 @@
 #define PART_OF_MODEL "this trains a part of the model; tsim can do that only with adapters"
 #define CHANGED "a changed model: give its configuration with --hf CONFIG"
 
+/* A key in any of the sections that describe the ranks; older files have two others. */
+#define RANKS(key) "distributed." key " distributed_config." key " parallelizer." key " "
+#define PIPELINE(key) "distributed.pipeline." key " autopipeline." key " pipeline." key " "
+
 static const struct tsim_setting_class CLASSES[] = {
     REFUSED("model._target_=*ImageTextToText* model._target_=*Multimodal* model._target_=*MultiModal* "
             "model._target_=*Speech* *_target_=*diffusion* *_target_=*.vlm.* recipe=*VLM* recipe=*[dD]iffusion* "
@@ -62,13 +66,29 @@ static const struct tsim_setting_class CLASSES[] = {
         "fp8.precompute_float8_dynamic_scale_for_fsdp"),
     SPEED("nsys.* profiling.* profiler.*", "the cost of profiling"),
     NOTHING(
-        "recipe recipe.* seed benchmark.* step_scheduler.* dist_env.* rng.* model.* checkpoint.* distributed.* "
-        "distributed_config.* autopipeline.* parallelizer.* loss_fn.* dataset.* dataset packed_sequence.* dataloader.* "
+        "recipe recipe.* seed benchmark.* step_scheduler.* dist_env.* rng.* model.* checkpoint.* loss_fn.* dataset.* "
+        "dataset packed_sequence.* dataloader.* "
         "validation_dataset* validation_dataset.* validation_dataloader.* optimizer.* lr_scheduler.* wandb.* mlflow.* "
         "peft.* ci.* autocast.* compile.* fp8.* quantization.* tokenizer.* clip_grad_norm.* max_grad_norm "
         "te_parallelizer.* logging.* moe_metrics.* slurm.* freeze_config.* _* chat_template training.* auto_resume "
         "cache_* comet.* clearml.* test_dataset.* moe.* run_* env.* nvtx dist_backend eval.* evaluation.* lr_* "
         "sequence_packing.* metrics.* job_* pipeline.* time_limit* container* cluster.* kernel* hf_* enable_*"),
+    REFUSED(RANKS("zero_dp_strategy=[0-2]*") RANKS("zero_dp_strategy=*optim*"), /* "3", "optim_grads_params": all */
+            "Megatron's FSDP that shards a part of the states: add --ignore and --set parallelism.zero=1 or 2"),
+    SPEED(RANKS("enable_async_tensor_parallel") RANKS("nccl_ub") RANKS("fsdp_double_buffer") RANKS("disable_bucketing")
+              RANKS("overlap_grad_reduce=OFF") RANKS("overlap_param_gather=OFF"),
+          "how collectives run beside products"),
+    SPEED(RANKS("grad_reduce_in_fp32") RANKS("preserve_fp32_weights=OFF"), "gradients or weights of another type"),
+    NOTHING(RANKS("_target_") RANKS("strategy") RANKS("backend") RANKS("mp_policy._target_") RANKS("tp_plan") RANKS(
+        "mp_policy.cast_forward_inputs") RANKS("patch_is_packed_sequence") RANKS("world_size") RANKS("timeout_minutes")
+                RANKS("use_hf_tp_plan") RANKS("zero_dp_strategy") RANKS("overlap_*") RANKS("megatron_fsdp_unit_modules")
+                    RANKS("init_fsdp_with_meta_device") RANKS("preserve_fp32_weights") RANKS("check_for_nan_in_grad")
+                        RANKS("average_in_collective") RANKS("calculate_per_token_loss")
+                            RANKS("keep_fp8_transpose_cache*") RANKS("moe._target_") RANKS("moe.wrap_outer_model")
+                                RANKS("moe.ignore_router_for_ac") RANKS("enable_compile")),
+    NOTHING(PIPELINE("_target_") PIPELINE("patch_*") PIPELINE("scale_grads_in_schedule") PIPELINE("pp_batch_size")
+                PIPELINE("pp_schedule") PIPELINE("layers_per_stage") PIPELINE("round_virtual_stages_to_pp_multiple")
+                    PIPELINE("pp_microbatch_size") PIPELINE("dtype")),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

@@ -328,6 +328,18 @@ static const char *usual_targets(const struct tsim_setting *model) {
     return "q_proj,v_proj";
 }
 
+/* Adds the rank of an adapter that no argument gives, which is the program's own default: swift's, trl's (ModelConfig)
+ * and FastChat's are known. An error asks for any other. */
+static void add_usual_rank(struct tsim_recipe *r, const struct tsim_setting *from) {
+    const struct tsim_setting *program = find(r, "program");
+    const char *rank = is_swift(r) || has_text(program, "fastchat") ? "8" : find(r, "use_peft") ? "16" : NULL;
+    if (rank)
+        add(r, from, "lora_r", rank);
+    else if (!tsim_import_override(&r->input, "training.adapter") &&
+             !tsim_import_override(&r->input, "training.adapter.rank"))
+        tsim_diag_hint(tsim_recipe_error(r, from, "an adapter whose rank is in the program's code"), ADAPTER_HINT);
+}
+
 /* Returns whether there is an adapter: a switch says so, or its rank or targets are given and no switch says no. --rank
  * counts as an adapter's rank unless it is as small as the number of a process. */
 static void add_adapter(struct tsim_recipe *r) {
@@ -365,6 +377,8 @@ static void add_adapter(struct tsim_recipe *r) {
         !tsim_import_override(&r->input, "training.adapter.rank"))
         tsim_diag_hint(tsim_recipe_error(r, file, "the adapter's rank is in this file, which tsim does not read"),
                        ADAPTER_HINT);
+    if (!rank && !file)
+        add_usual_rank(r, from);
     if (!targets)
         add(r, from, "lora_targets",
             tsim_setting_is(type, "lora") || find(r, "bits") ? "all" : usual_targets(find(r, "model_name_or_path")));

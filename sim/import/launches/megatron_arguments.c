@@ -61,6 +61,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("freeze_* freeze train_only_* bitfit", FROZEN),
     NOTHING("peft=lora peft=LoRA peft=[tT]rue"),
     REFUSED("peft", "adapters of another kind than LoRA"),
+    SPEED("moe_experts_impl=*grouped*", "another kernel for the products of experts"),
     SPEED("lora_modules_to_save", "more than the adapters' two matrices is trained"),
     NOTHING("lora_alpha lora_dropout lora_fusion lora_ckpt_filter lora.dropout_position lora.lora_A_init_method "
             "lora.lora_B_init_method peft.* lora* use_lora"),

@@ -86,6 +86,22 @@ static bool find_recipe(struct reading *g, const struct tsim_python *p, struct r
     return found->at != NULL;
 }
 
+/* Finds run.Partial(llm.pretrain, model=..., trainer=...), which has all parts of a job and no recipe. */
+static bool find_partial(struct reading *g, const struct tsim_python *p, struct recipe *found) {
+    static const char CALL[] = "_call";
+    for (size_t i = 0; i < p->n_values; i++) {
+        const struct tsim_python_value *v = &p->values[i];
+        const size_t n = strlen(v->path) - strlen(CALL);
+        const char *dot = strrchr(v->text, '.');
+        if (strlen(v->path) < strlen(CALL) || strcmp(v->path + n, CALL) != 0 ||
+            (n > 0 && strstr(v->path, "._") != v->path + n - 1) || strcmp(dot ? dot + 1 : v->text, "Partial") != 0)
+            continue;
+        *found = (struct recipe){tsim_arena_strndup(g->r->arena, v->path, n), NULL, false, v};
+        return true;
+    }
+    return false;
+}
+
 /* Reads the function that has a recipe, or the module: the function named behind "--", or the last one. */
 static enum tsim_status read_python(struct reading *g, struct tsim_python *python, struct recipe *found) {
     struct tsim_python names = {0};
@@ -99,7 +115,7 @@ static enum tsim_status read_python(struct reading *g, struct tsim_python *pytho
         tsim_heap_free(python->values);
         *python = (struct tsim_python){.keeps_locals = true};
         TSIM_TRY(tsim_python_read(g->r, function, python));
-        if (find_recipe(g, python, found))
+        if (find_recipe(g, python, found) || find_partial(g, python, found))
             return TSIM_OK;
     }
     tsim_diag_hint(
@@ -210,6 +226,30 @@ static void take_python(struct reading *g, const struct tsim_python *p, const st
     }
 }
 
+/* Takes the parts of run.Partial as the file that NeMo-Run writes of it has them: classes are _target_. */
+static void take_partial(struct reading *g, const struct tsim_python *p, const struct recipe *partial) {
+    const size_t length = strlen(partial->path);
+    for (size_t i = 0; i < p->n_values; i++) {
+        const struct tsim_python_value *v = &p->values[i];
+        if (strncmp(v->path, partial->path, length) != 0 || v->path[length] == '_' ||
+            (length == 0 && strncmp(v->path, "locals.", 7) == 0)) /* the same object by its name */
+            continue;
+        const char *rest = v->path + length, *last = strrchr(rest, '.'), *dot = strrchr(v->text, '.');
+        const char *part = last ? tsim_arena_strndup(g->r->arena, rest, (size_t)(last - rest)) : rest;
+        const bool is_call = last && strcmp(last, "._call") == 0, is_first = last && strcmp(last, "._0") == 0,
+                   is_config = TSIM_IS_ONE_OF(dot ? dot + 1 : v->text, "Config", "Partial");
+        const enum meaning meaning = meaning_of(rest);
+        if (meaning == SAYS_TYPES && !is_config)
+            set_precision(g, v);
+        else if (meaning == IS_ELSEWHERE || (is_call && is_config))
+            continue;
+        else if (is_call || is_first)
+            set(g, tsim_arena_printf(g->r->arena, "%s._target_", part), place(g, v));
+        else if (!last || last[1] != '_')
+            set(g, rest, place(g, v));
+    }
+}
+
 static const struct tsim_python_value *value_of(const struct tsim_python *p, const struct recipe *recipe,
                                                 const char *name) {
     const size_t length = strlen(recipe->path);
@@ -280,13 +320,18 @@ static enum tsim_status python_job(struct reading *g, const struct tsim_value **
     const size_t n_errors = g->r->diags->n_errors;
     enum tsim_status status = read_python(g, &python, &recipe);
     if (status == TSIM_OK) {
-        const bool adapts = recipe.tunes && has_adapter(g, &python, &recipe);
-        const struct tsim_value *all = recipe_of(g, &recipe, adapts, model);
+        const bool adapts = recipe.tunes && has_adapter(g, &python, &recipe), is_partial = !recipe.name;
+        const struct tsim_value *all = is_partial ? g->overrides : recipe_of(g, &recipe, adapts, model);
         if (python.unread_line > 0)
             tsim_value_warning(g->r->diags, tsim_recipe_scalar(g->r, python.unread_line, 1, ""), "",
                                "what stands in an if, a loop or a with is not followed");
-        take_python(g, &python, &recipe);
-        if (all)
+        if (is_partial)
+            take_partial(g, &python, &recipe);
+        else
+            take_python(g, &python, &recipe);
+        if (is_partial)
+            *root = g->overrides;
+        else if (all)
             *root = merged(g, all, g->overrides);
         if (all && adapts)
             *root = with_adapter(g, *root, &recipe);
