@@ -246,7 +246,9 @@ static bool write_command_line(struct job *job, const struct tsim_command *comma
         add_word(job, tsim_arena_printf(&job->arena, "--db=%s", served->value[TSIM_OPTION_DB]));
     else if (tsim_command_takes(command, TSIM_OPTION_NO_DB))
         add_word(job, "--no-db");
-    if (job->route->source == SOURCE_BODY)
+    bool needs_none =
+        command->run == tsim_cmd_buy && tsim_caller_lent("-")->size == 0; /* --model, or a model for the money */
+    if (job->route->source == SOURCE_BODY && !needs_none)
         add_word(job, "-");
     if (job->route->source == SOURCE_PAIR && !lend_pair(job)) {
         add_error(job, "the body is not {\"a\": SCENARIO, \"b\": SCENARIO}", "each of them is a text of YAML, or JSON");

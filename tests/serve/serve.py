@@ -95,9 +95,11 @@ def test_answers(server):
             ("check", scenario, "", []), ("explain", scenario, "", []), ("explain", scenario, "?term=mfu", ["TERM"]),
             ("scale", scenario, "?gpus=512,1024&weak", ["--gpus", "512,1024", "--weak"]),
             ("sweep", scenario, "?vary=parallelism.tensor=4,8&set=parallelism.data=auto", ["--vary", "parallelism.tensor=4,8", "--set", "parallelism.data=auto"]),
-            ("plan", scenario, "?vary=cluster.nodes=4", ["--vary", "cluster.nodes=4"])]:
+            ("plan", scenario, "?vary=cluster.nodes=4", ["--vary", "cluster.nodes=4"]),
+            ("buy", b"", "?model=gpt2-xl&tokens=10G&deadline=60%20days&vary=cluster.nodes=1",
+             ["--model=gpt2-xl", "--tokens=10G", "--deadline=60 days", "--vary", "cluster.nodes=1"])]:
         database = ["--no-db"] if name in ("run", "scale", "sweep") else []
-        operands = ["-", "mfu"] if "TERM" in options else ["-"]
+        operands = ["-", "mfu"] if "TERM" in options else ["-"] if body else []
         expected = command(name, "--json", *database, *[o for o in options if o != "TERM"], *operands, body=body)
         status, answer = server.ask(f"/api/{name}{query}", body)
         check(f"{name}{query} is answered as the command does", status == 200 and without_simulator(answer) == without_simulator(expected) and answer, (status, answer))
