@@ -197,12 +197,17 @@ static const struct tsim_key DEFAULT_KEYS[] = {
 static const struct tsim_table DEFAULTS = {DEFAULT_KEYS, sizeof DEFAULT_KEYS / sizeof DEFAULT_KEYS[0], false};
 
 #define SOFTWARE_TIME(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0", .unit = "us", .max = 10}
-#define CHOICE(name_, field_, words_, default_, help_)                                                                 \
-    .key = (name_), .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, field_), .words = (words_),        \
+/* The key of a flag or a choice is called as its field. Rare ones are not written unless they differ from the default. */
+#define OF_CHOICE(name_, words_, default_, help_)                                                                      \
+    .key = #name_, .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, name_), .words = (words_),          \
     .default_text = (default_), .help = (help_)
-#define FLAG(name_, field_, help_)                                                                                     \
-    .key = (name_), .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_software, field_), .default_text = "false",  \
+#define OF_FLAG(name_, help_)                                                                                          \
+    .key = #name_, .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_software, name_), .default_text = "false",    \
     .help = (help_)
+#define CHOICE(...) {OF_CHOICE(__VA_ARGS__)}
+#define RARE_CHOICE(...) {OF_CHOICE(__VA_ARGS__), .is_omitted_when_zero = true}
+#define FLAG(...) {OF_FLAG(__VA_ARGS__)}
+#define RARE_FLAG(...) {OF_FLAG(__VA_ARGS__), .is_omitted_when_zero = true}
 static const struct tsim_key SOFTWARE_KEYS[] = {
     SCHEMA_KEY(SOFTWARE_SCHEMA),
     NAME_KEY(struct tsim_software),
@@ -217,30 +222,28 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "instead", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, instead), .table = &INSTEAD,
      .is_omitted_when_zero = true,
      .help = "profiles for what this one does not run: a scenario that asks for it gets that profile, with a warning"},
-    {FLAG("for_gpus", for_gpus, "true: accelerators with software of their own (their key `software`) run that instead"),
-     .is_omitted_when_zero = true},
-    {CHOICE("launch", launch, LAUNCHES, "none",
-            "launch files that tsim export writes for it, in the words of its version; none: no launch files"),
-     .is_omitted_when_zero = true},
+    RARE_FLAG(for_gpus, "true: accelerators with software of their own (their key `software`) run that instead"),
+    RARE_CHOICE(launch, LAUNCHES, "none",
+                "launch files that tsim export writes for it, in the words of its version; none: no launch files"),
     {.key = "attention_kernel", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_kernel),
      .words = ATTENTION_KERNELS, .is_required = true, .help = "which kernel computes attention"},
     {.key = "attention_blocks", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, attention_blocks),
      .table = &BLOCKS, .is_omitted_when_zero = true,
      .help = "tokens of the blocks that splash attention computes whole, whatever is masked in them"},
-    {CHOICE("attention_layout", attention_layout, ATTENTION_LAYOUTS, "in-place",
-            "copies of queries, keys, values and result around attention's kernels, as in the code of: compilers "
-            "(in-place), llm-foundry (split), Megatron-Core (grouped), Megatron-LM (sequence-first), GPT-NeoX "
-            "(packed), BERT (heads-first), torchtitan (repeated)")},
-    {CHOICE("rotary", rotary, ROTARIES, "by-fusion",
-            "rotary positions: as fusion says, in one pass, as complex numbers of fp32, or by 2 x 2 matrices of fp32")},
-    {CHOICE("latent_heads", latent_heads, LATENT_HEADS, "fused",
-            "queries, keys and values of latent attention are put together in the pass that rotates (fused), or by PyTorch's cat (joined)")},
-    {CHOICE("gate_products", gate_products, GATE_PRODUCTS, "two",
-            "matrices of a gated block if nothing is fused: two, whose input gradients are added, or one, whose gradients are joined")},
-    {CHOICE("norms", norms, NORM_KERNELS, "by-fusion",
-            "norms: as fusion says (RMS norms written out with none, in one kernel with the residual's sum with "
-            "compile), or kernels of their own: fused, fused-fp32 on a copy of the input in fp32, or one-pass, which "
-            "read each tensor once, backward, too")},
+    CHOICE(attention_layout, ATTENTION_LAYOUTS, "in-place",
+           "copies of queries, keys, values and result around attention's kernels, as in the code of: compilers "
+           "(in-place), llm-foundry (split), Megatron-Core (grouped), Megatron-LM (sequence-first), GPT-NeoX "
+           "(packed), BERT (heads-first), torchtitan (repeated)"),
+    CHOICE(rotary, ROTARIES, "by-fusion",
+           "rotary positions: as fusion says, in one pass, as complex numbers of fp32, or by 2 x 2 matrices of fp32"),
+    CHOICE(latent_heads, LATENT_HEADS, "fused",
+           "queries, keys and values of latent attention are put together in the pass that rotates (fused), or by PyTorch's cat (joined)"),
+    CHOICE(gate_products, GATE_PRODUCTS, "two",
+           "matrices of a gated block if nothing is fused: two, whose input gradients are added, or one, whose gradients are joined"),
+    CHOICE(norms, NORM_KERNELS, "by-fusion",
+           "norms: as fusion says (RMS norms written out with none, in one kernel with the residual's sum with "
+           "compile), or kernels of their own: fused, fused-fp32 on a copy of the input in fp32, or one-pass, which "
+           "read each tensor once, backward, too"),
     {.key = "fusion", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fusion), .words = FUSIONS,
      .is_required = true, .help = "which element-wise operators are fused"},
     {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),
@@ -249,13 +252,12 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {QUANTITY(struct tsim_software, "host_time_per_fp8_op", TSIM_TIME_S, host_time_per_fp8_op_s,
               "the same for training in fp8, whose modules keep scales and quantize; 0: as host_time_per_op"),
      .default_text = "0", .unit = "us", .max = 10, .is_omitted_when_zero = true},
-    {CHOICE("cuda_graphs", cuda_graphs, GRAPHS, "none",
-            "what is launched as one CUDA graph: nothing, each pass of a layer (not of a decoder beside an encoder, "
-            "nor the rows of experts without capacity_factor), or the whole step"),
-     .is_omitted_when_zero = true},
-    {FLAG("launch_blocking", launch_blocking,
-          "the host waits for each kernel (CUDA_LAUNCH_BLOCKING=1): its time is added to the kernels', not hidden by "
-          "them")},
+    RARE_CHOICE(cuda_graphs, GRAPHS, "none",
+                "what is launched as one CUDA graph: nothing, each pass of a layer (not of a decoder beside an encoder, "
+                "nor the rows of experts without capacity_factor), or the whole step"),
+    FLAG(launch_blocking,
+         "the host waits for each kernel (CUDA_LAUNCH_BLOCKING=1): its time is added to the kernels', not hidden by "
+         "them"),
     SOFTWARE_TIME("host_time_per_collective", TSIM_TIME_S, host_time_per_collective_s,
                       "time added to each tensor-parallel collective"),
     SOFTWARE_TIME("host_time_per_checkpoint", TSIM_TIME_S, host_time_per_checkpoint_s,
@@ -277,14 +279,13 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {QUANTITY(struct tsim_software, "onload_rate", TSIM_BYTES_PER_S, onload_bytes_per_s,
               "the same on the way back from the host"),
      .default_text = "0", .unit = "GB/s", .is_omitted_when_zero = true},
-    {FLAG("checkpoint_early_stop", checkpoint_early_stop,
-          "recomputation stops at the last tensor that is needed")},
-    {CHOICE("selective_recompute", selective_recompute, SELECTIVES, "attention",
-            "parts that recompute: selective covers: the core of attention, or operators (every second matrix product, and cheap operators)")},
-    {CHOICE("cross_entropy", cross_entropy, CROSS_ENTROPIES, "by-fusion",
-            "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel (fused-fp32: "
-            "on a copy of the logits in fp32); "
-            "by-fusion: one kernel with fusion: te")},
+    FLAG(checkpoint_early_stop, "recomputation stops at the last tensor that is needed"),
+    CHOICE(selective_recompute, SELECTIVES, "attention",
+           "parts that recompute: selective covers: the core of attention, or operators (every second matrix product, and cheap operators)"),
+    CHOICE(cross_entropy, CROSS_ENTROPIES, "by-fusion",
+           "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel (fused-fp32: "
+           "on a copy of the logits in fp32); "
+           "by-fusion: one kernel with fusion: te"),
     {INTEGER(struct tsim_software, "loss_metrics", loss_metrics, 100,
              "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
     {INTEGER(struct tsim_software, "head_tokens", head_tokens, 1e9,
@@ -295,108 +296,85 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {INTEGER(struct tsim_software, "update_ops_per_tensor", update_ops_per_tensor, 1000,
              "operators of the update that the host launches for each tensor, one after the other; 0: a few kernels update all tensors"),
      .default_text = "0", .is_omitted_when_zero = true},
-    {CHOICE("unaligned_products", unaligned_products, UNALIGNED_PRODUCTS, "matrix-units",
-            "units for products whose rows are not a multiple of 16 bytes: matrix units at a lower rate, or vector units")},
-    {CHOICE("accumulation", accumulation, ACCUMULATIONS, "fused",
-            "gradients are added by the weight gradient's product (fused) or by a kernel after it (separate)")},
-    {CHOICE("gradient_reduction", gradient_reduction, REDUCTIONS, "scatter",
-            "with ZeRO-1 gradients are scattered over the shards, or all-reduced whole")},
-    {CHOICE("data_pieces", data_pieces, PIECES, "bucket",
-            "unit of one data-parallel collective (unless fully sharded): a bucket, or a tensor of parameters")},
-    {CHOICE("weight_return", weight_return, WEIGHT_RETURNS, "all-gather",
-            "with ZeRO-1 and -2 updated weights come back by an all-gather of slices, or by a broadcast from each "
-            "rank that owns whole tensors, one after the other"),
-     .is_omitted_when_zero = true},
-    {CHOICE("gather_unit", gather_unit, UNITS, "layer",
-            "fully sharded: what is gathered at once, a layer or the weights of one of its products (not message by "
-            "message; in plain transformer layers, or where each has experts that no ranks divide and none are "
-            "shared)")},
-    {CHOICE("context_merge", context_merge, CONTEXT_MERGES, "operands",
-            "results and gradients of a ring's pieces are added up in the precision of the operands, a kernel each; or in "
-            "fp32, operator by operator, where gradients of keys and values go around in fp32, too"),
-     .is_omitted_when_zero = true},
-    {CHOICE("shard_copies", shard_copies, SHARD_COPIES, "flat",
-            "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
-            "(per-parameter); divided where they are (in-place); none")},
-    {FLAG("adapter_scale_inside", adapter_scale_inside,
-          "adapters scale A x, of the rank's width, and not their result"),
-     .is_omitted_when_zero = true},
-    {FLAG("restores_in_fp16", restores_in_fp16,
-          "quantized frozen weights are restored in fp16, and converted where training is in bf16"),
-     .is_omitted_when_zero = true},
-    {FLAG("quantizes_head", quantizes_head,
-          "quantized frozen weights include the head's"),
-     .is_omitted_when_zero = true},
-    {FLAG("unties_embeddings", unties_embeddings,
-          "embedding and head are two matrices, also in models in which they share one"),
-     .is_omitted_when_zero = true},
-    {FLAG("fp32_scales", fp32_scales,
-          "scales of frozen weights in nf4 are in fp32 and not quantized in turn: 4.5 bits a weight"),
-     .is_omitted_when_zero = true},
-    {FLAG("quantized_keep_inputs", quantized_keep_inputs,
-          "products of quantized weights keep their inputs for a gradient that is never computed (bitsandbytes before 0.43.2)"),
-     .is_omitted_when_zero = true},
-    {FLAG("keeps_graph", keeps_graph,
-          "the graph of a micro-batch, and what products of quantized weights keep in it, lives until the next one's loss"),
-     .is_omitted_when_zero = true},
-    {FLAG("adapters_share_dropout", adapters_share_dropout,
-          "adapters of one product share one copy of its input after dropout; otherwise each has its own"),
-     .is_omitted_when_zero = true},
-    {FLAG("sequence_copies", sequence_copies,
-          "sequence parallelism cuts the tokens of each sample: what is gathered is copied into samples, what is "
-          "scattered out of them; with overlap.tensor pieces of sums are summed at the end, and the sum of several products is waited for"),
-     .is_omitted_when_zero = true},
+    CHOICE(unaligned_products, UNALIGNED_PRODUCTS, "matrix-units",
+           "units for products whose rows are not a multiple of 16 bytes: matrix units at a lower rate, or vector units"),
+    CHOICE(accumulation, ACCUMULATIONS, "fused",
+           "gradients are added by the weight gradient's product (fused) or by a kernel after it (separate)"),
+    CHOICE(gradient_reduction, REDUCTIONS, "scatter", "with ZeRO-1 gradients are scattered over the shards, or all-reduced whole"),
+    CHOICE(data_pieces, PIECES, "bucket",
+           "unit of one data-parallel collective (unless fully sharded): a bucket, or a tensor of parameters"),
+    RARE_CHOICE(weight_return, WEIGHT_RETURNS, "all-gather",
+                "with ZeRO-1 and -2 updated weights come back by an all-gather of slices, or by a broadcast from each "
+                "rank that owns whole tensors, one after the other"),
+    CHOICE(gather_unit, UNITS, "layer",
+           "fully sharded: what is gathered at once, a layer or the weights of one of its products (not message by "
+           "message; in plain transformer layers, or where each has experts that no ranks divide and none are "
+           "shared)"),
+    RARE_CHOICE(context_merge, CONTEXT_MERGES, "operands",
+                "results and gradients of a ring's pieces are added up in the precision of the operands, a kernel each; or in "
+                "fp32, operator by operator, where gradients of keys and values go around in fp32, too"),
+    CHOICE(shard_copies, SHARD_COPIES, "flat",
+           "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
+           "(per-parameter); divided where they are (in-place); none"),
+    RARE_FLAG(adapter_scale_inside, "adapters scale A x, of the rank's width, and not their result"),
+    RARE_FLAG(restores_in_fp16, "quantized frozen weights are restored in fp16, and converted where training is in bf16"),
+    RARE_FLAG(quantizes_head, "quantized frozen weights include the head's"),
+    RARE_FLAG(unties_embeddings, "embedding and head are two matrices, also in models in which they share one"),
+    RARE_FLAG(fp32_scales, "scales of frozen weights in nf4 are in fp32 and not quantized in turn: 4.5 bits a weight"),
+    RARE_FLAG(quantized_keep_inputs,
+              "products of quantized weights keep their inputs for a gradient that is never computed (bitsandbytes before 0.43.2)"),
+    RARE_FLAG(keeps_graph,
+              "the graph of a micro-batch, and what products of quantized weights keep in it, lives until the next one's loss"),
+    RARE_FLAG(adapters_share_dropout, "adapters of one product share one copy of its input after dropout; otherwise each has its own"),
+    RARE_FLAG(sequence_copies,
+              "sequence parallelism cuts the tokens of each sample: what is gathered is copied into samples, what is "
+              "scattered out of them; with overlap.tensor pieces of sums are summed at the end, and the sum of several products is waited for"),
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, overlap),
      .table = &tsim_overlap_table, .help = "communication under computation; absent: false"},
-    {CHOICE("pipeline_overlap", pipeline_overlap, PIPELINE_OVERLAPS, "always",
-            "schedules in which overlap.pipeline takes effect: always, or interleaved alone")},
-    {CHOICE("interleaving", interleaving, INTERLEAVINGS, "groups-of-pipeline",
-            "how many micro-batches a chunk takes before the next: as many as there are stages, so that a replica "
-            "needs a multiple of pipeline; or the fewest, not below pipeline, that divide its micro-batches")},
-    {CHOICE("fp8_scaling", fp8_scaling, SCALINGS, "delayed",
-            "scales of fp8 operands: of earlier steps, of the tensor itself (a pass more), of each tile, or of each row along "
-            "a product's depth (torchao's rowwise: cast twice, sent in 16 bits)")},
-    {FLAG("fp8_activation_input", fp8_activation_input,
-          "training in fp8, inputs of the activation function are kept in fp8 for the backward pass")},
-    {FLAG("fp8_attention", fp8_attention,
-          "training in fp8 with the scales of earlier steps, queries, keys, values, attention's result and their "
-          "gradients are fp8, too")},
-    {FLAG("bias_gradient_in_cast", bias_gradient_in_cast,
-          "training in fp8 with the scales of earlier steps, the pass that casts a gradient also sums it for the bias")},
-    {FLAG("activation_in_product", activation_in_product,
-          "without a gate, the product before applies the activation and writes input and result; in fp8 the pass "
-          "that casts its gradient applies its derivative")},
-    {CHOICE("expert_dispatch", expert_dispatch, DISPATCHES, "all-to-all",
-            "all-to-all: a copy of a token for each of its experts; per-node: one for each node; by-width: as "
-            "all-to-all, tensor ranks each take a part of the width of all their tokens")},
-    {FLAG("fp8_dispatch", fp8_dispatch,
-          "training in fp8, tokens and gradients travel to experts in fp8, and back in 16 bits")},
-    {CHOICE("expert_permutation", expert_permutation, PERMUTATIONS, "fused",
-            "how rows of tokens are brought into the order of their experts and back: by one kernel each, operator by operator, or by products with masks into buffers of a capacity_factor")},
-    {CHOICE("expert_epilogue", expert_epilogue, EPILOGUES, "fused",
-            "where limits (experts.limited) and last biases of experts are applied: in the kernels beside them, or by PyTorch's operators one after another"),
-     .is_omitted_when_zero = true},
-    {CHOICE("batch_norm", batch_norm, BATCH_NORMS, "apart",
-            "batch norms with their activations: passes of their own; sums in the convolution before, and the rest in "
-            "the addition after it; or also the rest in the convolution after it (fusion other than none)")},
-    {CHOICE("table_placement", table_placement, PLACEMENTS, "capacity",
-            "embedding tables over ranks: by capacity, those above an even share cut by rows; whole, as many to each "
-            "rank; by lookups, those with most of them cut by rows; or over nodes by lookups, and evenly on each node")},
-    {CHOICE("table_update", table_update, UPDATES, "fused",
-            "rows of embedding tables: updated from the vectors' gradients at once; through a tensor of gradients, "
-            "one for each lookup; or through one summed gradient a row, with a state for each of its elements")},
-    {CHOICE("bottom_mlp", bottom_mlp, BOTTOMS, "replicated",
-            "recommendation models: on every rank, or on the first for the samples of all")},
-    {CHOICE("bias_activation", bias_activation, BIAS_ACTIVATIONS, "in-product",
-            "bias and activation of linear layers of lists: in the product's kernel, or in one pass after it (fusion "
-            "other than none)")},
-    {FLAG("fp32_tables", fp32_tables,
-          "embedding tables are in fp32 and give vectors in the training's precision")},
+    CHOICE(pipeline_overlap, PIPELINE_OVERLAPS, "always",
+           "schedules in which overlap.pipeline takes effect: always, or interleaved alone"),
+    CHOICE(interleaving, INTERLEAVINGS, "groups-of-pipeline",
+           "how many micro-batches a chunk takes before the next: as many as there are stages, so that a replica "
+           "needs a multiple of pipeline; or the fewest, not below pipeline, that divide its micro-batches"),
+    CHOICE(fp8_scaling, SCALINGS, "delayed",
+           "scales of fp8 operands: of earlier steps, of the tensor itself (a pass more), of each tile, or of each row along "
+           "a product's depth (torchao's rowwise: cast twice, sent in 16 bits)"),
+    FLAG(fp8_activation_input, "training in fp8, inputs of the activation function are kept in fp8 for the backward pass"),
+    FLAG(fp8_attention,
+         "training in fp8 with the scales of earlier steps, queries, keys, values, attention's result and their "
+         "gradients are fp8, too"),
+    FLAG(bias_gradient_in_cast,
+         "training in fp8 with the scales of earlier steps, the pass that casts a gradient also sums it for the bias"),
+    FLAG(activation_in_product,
+         "without a gate, the product before applies the activation and writes input and result; in fp8 the pass "
+         "that casts its gradient applies its derivative"),
+    CHOICE(expert_dispatch, DISPATCHES, "all-to-all",
+           "all-to-all: a copy of a token for each of its experts; per-node: one for each node; by-width: as "
+           "all-to-all, tensor ranks each take a part of the width of all their tokens"),
+    FLAG(fp8_dispatch, "training in fp8, tokens and gradients travel to experts in fp8, and back in 16 bits"),
+    CHOICE(expert_permutation, PERMUTATIONS, "fused",
+           "how rows of tokens are brought into the order of their experts and back: by one kernel each, operator by operator, or by products with masks into buffers of a capacity_factor"),
+    RARE_CHOICE(expert_epilogue, EPILOGUES, "fused",
+                "where limits (experts.limited) and last biases of experts are applied: in the kernels beside them, or by PyTorch's operators one after another"),
+    CHOICE(batch_norm, BATCH_NORMS, "apart",
+           "batch norms with their activations: passes of their own; sums in the convolution before, and the rest in "
+           "the addition after it; or also the rest in the convolution after it (fusion other than none)"),
+    CHOICE(table_placement, PLACEMENTS, "capacity",
+           "embedding tables over ranks: by capacity, those above an even share cut by rows; whole, as many to each "
+           "rank; by lookups, those with most of them cut by rows; or over nodes by lookups, and evenly on each node"),
+    CHOICE(table_update, UPDATES, "fused",
+           "rows of embedding tables: updated from the vectors' gradients at once; through a tensor of gradients, "
+           "one for each lookup; or through one summed gradient a row, with a state for each of its elements"),
+    CHOICE(bottom_mlp, BOTTOMS, "replicated", "recommendation models: on every rank, or on the first for the samples of all"),
+    CHOICE(bias_activation, BIAS_ACTIVATIONS, "in-product",
+           "bias and activation of linear layers of lists: in the product's kernel, or in one pass after it (fusion "
+           "other than none)"),
+    FLAG(fp32_tables, "embedding tables are in fp32 and give vectors in the training's precision"),
     {QUANTITY(struct tsim_software, "replicated_tables", TSIM_BYTES, replicated_tables_bytes,
               "embedding tables below this, in fp32, are on every rank, and their gradients are summed over all"),
      .default_text = "0"},
-    {CHOICE("expert_products", expert_products, EXPERT_PRODUCTS, "grouped",
-            "the experts of a rank: their products side by side, or one expert after the other")},
+    CHOICE(expert_products, EXPERT_PRODUCTS, "grouped",
+           "the experts of a rank: their products side by side, or one expert after the other"),
     {.key = "expert_tiles", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, expert_tiles),
      .table = &TILES, .is_omitted_when_zero = true,
      .help = "grouped products without a capacity: rows of tiles that are computed once for each expert that has some of them"},
@@ -406,27 +384,19 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
              "thread blocks that a data-parallel collective holds at most: buffers registered with NCCL, NCCL_MAX_CTAS; "
              "0: as many as it takes"),
      .is_omitted_when_zero = true, .default_text = "0"},
-    {FLAG("casts_weights", casts_weights,
-          "fully sharded, with an fp32 copy: weights in the training's precision are made from that copy when they are gathered, and not kept")},
-    {FLAG("reduces_once", reduces_once,
-          "zero: 2 within a pipeline: whole gradients are summed up over the micro-batches, and reduced behind the last backward pass"),
-     .is_omitted_when_zero = true},
-    {FLAG("keeps_gradients", keeps_gradients,
-          "gradients that are summed up in fp32 stay in the weights' precision as well")},
-    {FLAG("copies_buckets", copies_buckets,
-          "gradients are copied into a bucket to be reduced, and back (unless fully sharded)"),
-     .is_omitted_when_zero = true},
-    {FLAG("converts_sums", converts_sums,
-          "gradients that are summed up in fp32 are converted to the training's precision, all at once, and sent in it")},
-    {FLAG("splits_attention_backward", splits_attention_backward,
-          "flash attention's backward pass is one kernel for the gradients of keys and values and one for those of "
-          "queries: each makes the scores and their gradients, seven products in place of five"),
-     .is_omitted_when_zero = true},
-    {FLAG("recomputes_inputs", recomputes_inputs,
-          "selective recomputation: the result of a recomputed part is computed again for the product that takes it, and not kept"),
-     .is_omitted_when_zero = true},
-    {FLAG("keeps_outputs", keeps_outputs,
-          "pipeline: the tensor that a stage sent on is kept until that micro-batch's backward pass")},
+    FLAG(casts_weights,
+         "fully sharded, with an fp32 copy: weights in the training's precision are made from that copy when they are gathered, and not kept"),
+    RARE_FLAG(reduces_once,
+              "zero: 2 within a pipeline: whole gradients are summed up over the micro-batches, and reduced behind the last backward pass"),
+    FLAG(keeps_gradients, "gradients that are summed up in fp32 stay in the weights' precision as well"),
+    RARE_FLAG(copies_buckets, "gradients are copied into a bucket to be reduced, and back (unless fully sharded)"),
+    FLAG(converts_sums, "gradients that are summed up in fp32 are converted to the training's precision, all at once, and sent in it"),
+    RARE_FLAG(splits_attention_backward,
+              "flash attention's backward pass is one kernel for the gradients of keys and values and one for those of "
+              "queries: each makes the scores and their gradients, seven products in place of five"),
+    RARE_FLAG(recomputes_inputs,
+              "selective recomputation: the result of a recomputed part is computed again for the product that takes it, and not kept"),
+    FLAG(keeps_outputs, "pipeline: the tensor that a stage sent on is kept until that micro-batch's backward pass"),
     {QUANTITY(struct tsim_software, "flat_bucket", TSIM_COUNT, flat_bucket_elements,
               "elements of a flat tensor to reduce gradients in, and of one to gather weights in; gradients are joined "
               "and converted for the update"),
