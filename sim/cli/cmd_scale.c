@@ -126,7 +126,7 @@ static void add_row(struct run *run, struct tsim_text_table *table, const struct
         tsim_text_table_add(table, row->point.reason);
 }
 
-static void print_knee(const struct run *run, FILE *out) {
+static void print_knee(struct run *run, const struct tsim_style *style, FILE *out) {
     const struct tsim_scale *scale = &run->scale;
     double limit_frac = run->arguments->until_efficiency_frac;
     char excess[32], limit[32], count[96];
@@ -141,11 +141,15 @@ static void print_knee(const struct run *run, FILE *out) {
                                       : "the curve bends nowhere");
         return;
     }
-    fprintf(out, "\nknee %s %s %s: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss\n",
+    fputc('\n', out);
+    tsim_text_wrap(
+        out, style, 0,
+        tsim_arena_printf(
+            &run->arena, "knee %s %s %s: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss",
             limit_frac > 0 ? "at" : "after",
             tsim_count_text((double)scale->rows[scale->knee].n_accelerators, count, sizeof count), run->devices,
             limit_frac > 0 ? "there" : "at the next count", tsim_step_term(scale->knee_cause)->cause,
-            seconds_text(scale->knee_excess_s, excess, sizeof excess), 100 * scale->knee_share_frac);
+            seconds_text(scale->knee_excess_s, excess, sizeof excess), 100 * scale->knee_share_frac));
 }
 
 static double best_rate_of(const struct run *run, const struct tsim_scale_row *row) {
@@ -227,7 +231,7 @@ static void print_table(struct run *run) {
     tsim_text_table_print(&table, &style, stdout);
     bool runs = judge(&run->scale) == TSIM_EXIT_OK;
     if (runs) {
-        print_knee(run, tsim_fold_open(&fold, &style, stdout));
+        print_knee(run, &style, tsim_fold_open(&fold, &style, stdout));
         tsim_fold_close(&fold);
     }
     if (run->arguments->has[TSIM_OPTION_REPLAN]) /* useful above all if the given plan runs at no count */
