@@ -86,34 +86,26 @@ static void print_cluster(struct tsim_screen *screen, const struct tsim_scenario
 
 static void print_batch(struct tsim_screen *screen, const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *t = &scenario->training;
+    const char *samples = tsim_screen_count(screen, (double)t->global_batch_size), *batch, *pass = "", *decoder = "";
     const char *recompute =
         t->recompute == TSIM_RECOMPUTE_NONE ? "no recompute"
         : t->recompute == TSIM_RECOMPUTE_LAYERS
             ? tsim_arena_printf(&screen->arena, "recompute %lld layers", (long long)t->recompute_layers)
             : tsim_arena_printf(&screen->arena, "recompute %s", tsim_recompute_name(t->recompute));
-    if (scenario->model->image.patch > 0) {
-        tsim_screen_line(screen, "batch", "%s images of %s tokens, micro-batch %lld, %s, %s, %s, %s attention",
-                         tsim_screen_count(screen, (double)t->global_batch_size),
-                         tsim_screen_count(screen, (double)t->sequence_length), (long long)t->micro_batch_size,
-                         tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer), recompute,
-                         t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
-        return;
+    if (t->decoder_sequence_length > 0)
+        decoder = tsim_arena_printf(&screen->arena, " (decoder %s)",
+                                    tsim_screen_count(screen, (double)t->decoder_sequence_length));
+    if (scenario->model->image.patch > 0 || tsim_model_has_ends(scenario->model)) {
+        batch = tsim_arena_printf(&screen->arena,
+                                  scenario->model->image.patch > 0 ? "%s images of %s tokens%s" : "%s x %s tokens%s",
+                                  samples, tsim_screen_count(screen, (double)t->sequence_length), decoder);
+        pass = tsim_arena_printf(&screen->arena, ", %s, %s attention", recompute,
+                                 t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
+    } else {
+        batch = tsim_arena_printf(&screen->arena, "%s samples", samples);
     }
-    if (!tsim_model_has_ends(scenario->model)) {
-        tsim_screen_line(screen, "batch", "%s samples, micro-batch %lld, %s, %s",
-                         tsim_screen_count(screen, (double)t->global_batch_size), (long long)t->micro_batch_size,
-                         tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer));
-        return;
-    }
-    const char *decoder = t->decoder_sequence_length > 0
-                              ? tsim_arena_printf(&screen->arena, " (decoder %s)",
-                                                  tsim_screen_count(screen, (double)t->decoder_sequence_length))
-                              : "";
-    tsim_screen_line(screen, "batch", "%s x %s tokens%s, micro-batch %lld, %s, %s, %s, %s attention",
-                     tsim_screen_count(screen, (double)t->global_batch_size),
-                     tsim_screen_count(screen, (double)t->sequence_length), decoder, (long long)t->micro_batch_size,
-                     tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer), recompute,
-                     t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
+    tsim_screen_line(screen, "batch", "%s, micro-batch %lld, %s, %s%s", batch, (long long)t->micro_batch_size,
+                     tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer), pass);
 }
 
 static void print_lengths(struct tsim_screen *screen, const struct tsim_result *result) {

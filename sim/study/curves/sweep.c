@@ -642,27 +642,20 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
 
 enum tsim_status tsim_sweep_traits(struct tsim_arena *arena, const struct tsim_sweep *sweep,
                                    struct tsim_sweep_traits *traits, struct tsim_diags *diags) {
-    struct tsim_arena own;
-    struct tsim_diags tried;
+    const struct tsim_diags before = *diags;
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
     *traits = (struct tsim_sweep_traits){false, false, "accelerator"};
-    tsim_arena_init(&own);
-    tsim_diags_init(&tried);
-    enum tsim_status status = tsim_scenario_reopen(&own, sweep->source, &source, &tried);
+    enum tsim_status status = tsim_scenario_reopen(arena, sweep->source, &source, diags);
     if (status == TSIM_OK)
-        status = tsim_scenario_load_job(&own, &source, sweep->overrides, sweep->n_overrides, &scenario, &tried);
-    if (status == TSIM_OK) {
-        traits->is_of_samples = tsim_model_is_of_samples(scenario->model);
-        traits->has_rounds = tsim_has_rounds(scenario);
-        traits->device = tsim_arena_strdup(arena, tsim_device_word(scenario->cluster.node->accelerator));
-    }
-    for (size_t i = 0; status == TSIM_ERR_IO && i < tried.n_items; i++)
-        if (tried.items[i].status == TSIM_ERR_IO)
-            tsim_diags_error(diags, TSIM_ERR_IO,
-                             (struct tsim_place){.file = tsim_arena_strdup(arena, tried.items[i].at.file)}, NULL, "%s",
-                             tried.items[i].message);
-    tsim_diags_release(&tried);
-    tsim_arena_release(&own);
-    return status == TSIM_ERR_IO ? TSIM_ERR_IO : TSIM_OK;
+        status = tsim_scenario_load_job(arena, &source, sweep->overrides, sweep->n_overrides, &scenario, diags);
+    if (status == TSIM_ERR_IO)
+        return status;
+    if (status == TSIM_OK)
+        *traits = (struct tsim_sweep_traits){tsim_model_is_of_samples(scenario->model), tsim_has_rounds(scenario),
+                                             tsim_device_word(scenario->cluster.node->accelerator)};
+    diags->n_items = before.n_items; /* its other mistakes are said of the points that have them */
+    diags->n_errors = before.n_errors;
+    diags->n_warnings = before.n_warnings;
+    return TSIM_OK;
 }

@@ -55,7 +55,7 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
 struct tsim_sweep_traits {
     bool is_of_samples; /* the model has no tokens */
     bool has_rounds;    /* of post-training */
-    const char *device; /* the word for one accelerator, allocated from the arena of the call */
+    const char *device; /* the word for one accelerator, in the arena of the call */
 };
 /* Returns TSIM_ERR_IO if a file of the job cannot be read at the moment. */
 enum tsim_status tsim_sweep_traits(struct tsim_arena *arena, const struct tsim_sweep *sweep,
