@@ -337,7 +337,7 @@ TSIM_TEST(scripts_of_others) {
 TSIM_TEST(scripts_of_swift_and_openrlhf) {
     const struct tsim_scenario *sc =
         imported("hf-trainer",
-                 "CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 swift sft --model Qwen/Qwen3-8B "
+                 "CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 swift sft --model_name robot --model Qwen/Qwen3-8B "
                  "--gradient_accumulation_steps 4 --max_length 2048\n"
                  "CUDA_VISIBLE_DEVICES=0,1,2,3 swift infer --model x\n",
                  0);
@@ -357,6 +357,11 @@ TSIM_TEST(scripts_of_swift_and_openrlhf) {
     ck_assert_int_eq(sc->parallelism.context, 2);
     ck_assert_int_eq(sc->training.micro_batch_size, 2);
     ck_assert_int_eq(sc->training.global_batch_size, 128);
+    sc = imported("hf-trainer",
+                  "torchrun --nproc_per_node 2 -m openrlhf.cli.train_sft --max_len 512 --micro_train_batch_size 2 "
+                  "--pretrain meta-llama/Llama-2-7b-hf --bf16 --learning_rate 1 --backend fsdp2\n",
+                  0);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
 }
 
 TSIM_TEST_LOOP(scripts_that_are_refused, 0, 8) {

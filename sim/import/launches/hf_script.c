@@ -220,6 +220,16 @@ static bool is_swift(struct tsim_recipe *r) {
     return has_text(find(r, "program"), "swift ") || (find(r, "program") && find(r, "sft_type"));
 }
 
+/* Names the model of swift's arguments, among which model_name is what the model is to call itself. */
+static void name_model_of_swift(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"model", "model_name_or_path"}, {"model_id_or_path", "model_name_or_path"}};
+    if (!is_swift(r))
+        return;
+    add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], true);
+    if (find(r, "model_name_or_path"))
+        drop(r, "model_name");
+}
+
 /* Adds what ModelScope's swift takes where its arguments do not say it (swift/llm/argument): an adapter on all products,
  * recomputation, one sample a pass and 16 a step, the model's own precision. */
 static void add_of_swift(struct tsim_recipe *r) {
@@ -257,15 +267,17 @@ static void add_of_openrlhf(struct tsim_recipe *r) {
                                            {"ring_attn_size", "context_parallel_size"},
                                            {"ds_tensor_parallel_size", "tensor_parallel_size"},
                                            {"adam_offload", "offload_optimizer"},
-                                           {"param_dtype", "dtype"}},
-                             *const DEFAULTS[][2] = {{"train_batch_size", "128"}, {"zero_stage", "2"}};
+                                           {"param_dtype", "dtype"}};
     if (!is_openrlhf(r))
         return;
-    const struct tsim_setting *from = find(r, "pretrain");
+    const struct tsim_setting *from = find(r, "pretrain"), *backend = find(r, "backend");
     add_renamed(r, NAMES, sizeof NAMES / sizeof NAMES[0], true);
-    for (size_t i = 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
-        if (!find(r, DEFAULTS[i][0]))
-            add(r, from, DEFAULTS[i][0], DEFAULTS[i][1]);
+    if (!find(r, "train_batch_size"))
+        add(r, from, "train_batch_size", "128");
+    if (has_text(backend, "fsdp"))
+        add(r, backend, "fsdp", "full_shard");
+    else if (!find(r, "zero_stage"))
+        add(r, from, "zero_stage", "2");
     if (find(r, "lora_rank") && !find(r, "target_modules"))
         add(r, from, "lora_targets", "all");
     if (is_on(r, "pretrain_mode"))
@@ -568,6 +580,7 @@ static void normalize(struct tsim_recipe *r) {
     add_of_qlora(r);
     add_of_alpaca(r);
     add_of_openrlhf(r);
+    name_model_of_swift(r);
     add_other_names(r);
     add_batch(r);
     add_of_swift(r);

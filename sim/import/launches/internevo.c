@@ -234,9 +234,11 @@ static void build(struct tsim_recipe *r) {
                                            {"data.micro_num", "gradient_accumulation_steps"},
                                            {"data.total_steps", "train_iters"},
                                            {"model.num_chunks", "virtual_pipeline_model_parallel_size"}};
+    static const char *const GRADIENTS[] = {"hybrid_zero_optimizer.overlap_sync_grad",
+                                            "hybrid_zero_optimizer.zero_overlap_communication", NULL}; /* older */
     struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "internevo-2023"};
     const struct tsim_setting *mode = find(r, "parallel.tensor.mode"), *all = find(r, "parallel.sequence_parallel"),
-                              *gradients = find(r, "hybrid_zero_optimizer.overlap_sync_grad"),
+                              *gradients = tsim_recipe_find_any(r, GRADIENTS),
                               *parameters = find(r, "hybrid_zero_optimizer.overlap_sync_param");
     const char *word = mode ? tsim_setting_text(mode) : all && tsim_setting_flag(r, all) ? "msp" : "mtp";
     const bool is_isp = strcmp(word, "isp") == 0;
