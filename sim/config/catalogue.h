@@ -838,11 +838,12 @@ struct tsim_software {
     enum tsim_gather_unit gather_unit; /* fully sharded: the unit that is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
     enum tsim_context_merge context_merge; /* how the results of a ring's pieces are added up */
-    bool adapter_scale_inside;   /* adapters scale A x, which is as wide as their rank, and not their result */
-    bool restores_in_fp16;       /* quantized frozen weights come back in fp16, and are converted to bf16 */
-    bool quantizes_head;         /* the head is quantized with the frozen weights of layers */
-    bool unties_embeddings;      /* embedding and head are two matrices, whatever the model says */
-    bool fp32_scales;            /* scales of frozen weights in nf4 stay in fp32: they are not quantized in turn */
+    bool adapter_scale_inside; /* adapters scale A x, which is as wide as their rank, and not their result */
+    bool restores_in_fp16;     /* quantized frozen weights come back in fp16, and are converted to bf16 */
+    bool quantizes_head;       /* the head is quantized with the frozen weights of layers */
+    bool recomputes_logits;    /* the logits of a piece of head_tokens are computed again backward, and none are kept */
+    bool unties_embeddings;    /* embedding and head are two matrices, whatever the model says */
+    bool fp32_scales;          /* scales of frozen weights in nf4 stay in fp32: they are not quantized in turn */
     bool quantized_keep_inputs;  /* products of quantized weights keep their inputs, which nothing needs */
     bool keeps_graph;            /* the graph of a micro-batch lives until the loss of the next */
     bool adapters_share_dropout; /* adapters of one product take one copy of its input, with dropout applied */

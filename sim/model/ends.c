@@ -111,6 +111,14 @@ static void take_head_weight(struct tsim_op_list *list, const struct tsim_op_sha
         tsim_op_take_weight(list, z, head_pieces(z) * tsim_head_columns(z->scenario) * z->h);
 }
 
+/* The product and the loss over its result. */
+static void logits_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_op_shape *head) {
+    double e = z->element_bytes, vocab = tsim_head_columns(z->scenario);
+    take_head_weight(list, head);
+    in_pieces(gemm(list, "head", head->linear_precision, head->t, vocab, z->h, e, e), head_pieces(z));
+    elementwise(list, "loss", head->t * vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
+}
+
 static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, vocab = tsim_head_columns(z->scenario);
     struct tsim_op_shape head = head_shape(z);
@@ -123,9 +131,7 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     }
     if (head.t < z->t) /* the head's tokens are picked out */
         elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
-    take_head_weight(list, &head);
-    in_pieces(gemm(list, "head", head.linear_precision, head.t, vocab, z->h, e, e), head_pieces(z));
-    elementwise(list, "loss", head.t * vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
+    logits_forward(list, z, &head);
     double metrics = (double)z->software->loss_metrics;
     if (metrics > 0)
         elementwise(list, "metrics of the loss", head.t * vocab,
@@ -158,6 +164,8 @@ static void join_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z
 static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double vocab = tsim_head_columns(z->scenario);
     struct tsim_op_shape head = head_shape(z);
+    if (z->software->recomputes_logits)
+        logits_forward(list, z, &head);
     elementwise(list, "loss", head.t * vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
     take_head_weight(list, &head);
     int32_t first = list->n;

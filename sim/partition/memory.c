@@ -304,6 +304,12 @@ static void add_listed_buffers(const struct tsim_scenario *sc, int32_t stage, st
                       tensor(r, "gathered parameters, and the gradients of a unit", gathered_bytes(sc, stage)));
 }
 
+/* Returns the part of its tokens that the head takes at once. */
+static double piece_frac(const struct tsim_scenario *sc) {
+    double tokens = (double)sc->software->head_tokens;
+    return tokens > 0 ? fmin(tokens / tsim_last_length(sc), 1) : 1;
+}
+
 /* Returns the bytes for each logit while the loss is computed: the logit and what the loss makes of it. One kernel
  * writes the gradient in the logit's precision, Transformer Engine's over the logit (since 2.0:
  * pytorch/triton/cross_entropy.py). Before that it and Megatron convert to fp32 and work in place. PyTorch's
@@ -323,9 +329,14 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_s
         break;
     }
     /* In pieces there are all logits and log-softmaxes, in 16 bits, and two gradients of a piece. */
-    if (software->head_tokens > 0)
-        return k->element_bytes * (2 + 2 * fmin((double)software->head_tokens / tsim_last_length(sc), 1));
+    if (software->head_tokens > 0 && !software->recomputes_logits)
+        return k->element_bytes * (2 + 2 * piece_frac(sc));
     return k->element_bytes + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
+}
+
+/* Returns the logits that there are at once. */
+static double logits(const struct tsim_scenario *sc) {
+    return tsim_head_tokens(sc) * tsim_head_columns(sc) * (sc->software->recomputes_logits ? piece_frac(sc) : 1);
 }
 
 /* Returns the elements of the largest weight of a layer that is restored at once. */
@@ -385,8 +396,7 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
     if (!tsim_stage_has_head(sc, stage))
         return of_layer;
     struct tsim_part_list loss = {.recorder = r};
-    tsim_part_add(&loss, tensor(r, "logits, and the loss's copies of them",
-                                tsim_head_tokens(sc) * tsim_head_columns(sc) * logit_bytes(sc, k)));
+    tsim_part_add(&loss, tensor(r, "logits, and the loss's copies of them", logits(sc) * logit_bytes(sc, k)));
     if (tsim_base_is_quantized(sc)) {
         double head = sc->software->quantizes_head ? tsim_head_columns(sc) * k->h : 0;
         tsim_part_add(&loss, tensor(r, "the head's restored weight", tsim_restored_bytes(sc, head)));

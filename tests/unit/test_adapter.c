@@ -230,7 +230,7 @@ TSIM_TEST(quantized_base) {
 }
 
 /* A head that takes 128 tokens at a time reads its weight, or restores it, for each of eight pieces; trained, it writes
- * as many gradients and adds all but one of them. */
+ * as many gradients and adds all but one of them. Logits that are not kept are computed again. */
 TSIM_TEST(head_in_pieces) {
     struct tsim_op_list whole, pieces;
     const double vocab = 32768, t = 1024;
@@ -242,6 +242,7 @@ TSIM_TEST(head_in_pieces) {
     ck_assert_double_eq(head->flops, find(&whole, "head")->flops);
     ck_assert_double_eq(head->bytes - find(&whole, "head")->bytes, 7 * 2 * vocab * H);
     ck_assert(head->batch == 8 && head->m == t / 8 && head->is_sequential);
+    const double head_bytes = head->bytes;
     e.software.quantizes_head = true;
     e.scenario.training.adapter.kind = TSIM_ADAPTER_QLORA;
     e.scenario.training.adapter.base_precision = TSIM_BASE_NF4;
@@ -253,6 +254,10 @@ TSIM_TEST(head_in_pieces) {
     tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &pieces);
     ck_assert_double_eq(find(&pieces, "head, weight")->k, t / 8);
     ck_assert_double_eq(find(&pieces, "head, add gradients")->bytes, 7 * 3 * 2 * vocab * H);
+    ck_assert(!seek(&pieces, "head"));
+    e.software.recomputes_logits = true;
+    tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &pieces);
+    ck_assert_double_eq(find(&pieces, "head")->bytes, head_bytes);
 }
 
 /* Gradients, master weights and states are the adapters', weights are everybody's: of products 16 bits, or 4.127; the

@@ -23,7 +23,7 @@ static struct tsim_stage_memory stage(int32_t s) {
 }
 
 /* The more of two. At the loss, a logit: bf16 and its fp32 copy in place (Megatron); fused its gradient beside it, or
- * in its place; written out log-softmax, its gradient and the loss's. While a layer is worked on: the widest gradient,
+ * in its place; written out log-softmax, its gradient and the loss's; of half the logits where the other half is computed later. While a layer is worked on: the widest gradient,
  * the scores' 8 U or the inner tensor's 4 U, and two of the residual stream. Flash attention has its rows' statistics,
  * 4 bytes x 8 x 1,024, in place of scores. */
 TSIM_TEST(one_stage) {
@@ -40,6 +40,9 @@ TSIM_TEST(one_stage) {
     assert_mib(stage(0).buffers_bytes, 32 * (2 + 12));
     e.scenario.training.precision = TSIM_FP32;
     assert_mib(stage(0).buffers_bytes, 32 * (4 + 12));
+    e.software.head_tokens = 512; /* of 1,024 */
+    e.software.recomputes_logits = true;
+    assert_mib(stage(0).buffers_bytes, 16 * (4 + 12));
 }
 
 /* With fewer tokens to choose from the loss needs less than a layer: 2 U logits. */

@@ -319,6 +319,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     RARE_FLAG(adapter_scale_inside, "adapters scale A x, of the rank's width, and not their result"),
     RARE_FLAG(restores_in_fp16, "quantized frozen weights are restored in fp16, and converted where training is in bf16"),
     RARE_FLAG(quantizes_head, "quantized frozen weights include the head's"),
+    RARE_FLAG(recomputes_logits, "the backward pass computes the logits of each piece of head_tokens again, and none are kept"),
     RARE_FLAG(unties_embeddings, "embedding and head are two matrices, also in models in which they share one"),
     RARE_FLAG(fp32_scales, "scales of frozen weights in nf4 are in fp32 and not quantized in turn: 4.5 bits a weight"),
     RARE_FLAG(quantized_keep_inputs,

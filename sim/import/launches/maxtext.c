@@ -50,7 +50,6 @@ static const struct tsim_setting_class CLASSES[] = {
           "what a pipeline's loop recomputes"),
     SPEED("packing=OFF", NOT_PACKED),
     SPEED("float32_logits float32_qk_product logits_dot_in_fp32", "parts of attention or of the head in fp32"),
-    SPEED("num_vocab_tiling", "the head in parts: less memory"),
     SPEED("mu_dtype=bfloat16", "one of Adam's two moments is kept in 16 bits; in tsim both are kept in 32"),
     SPEED("scan_layers=OFF", "layers that are compiled one by one"),
     SPEED("profiler profiler_steps skip_first_n_steps_for_profiler", "the cost of profiling"),
@@ -673,6 +672,17 @@ static void check_experts(struct reading *g) {
                                  tsim_setting_text(length));
 }
 
+/* The head takes its tokens in pieces, and its backward pass scans over them again (utils/vocabulary_tiling.py). */
+static void put_head_pieces(struct reading *g) {
+    int64_t pieces = tsim_recipe_int(g->r, "num_vocab_tiling", 1, INT64_C(1000000), 1),
+            tokens = tsim_recipe_int(g->r, "max_target_length", 1, INT64_C(1000000000), 2048);
+    const struct tsim_setting *s = find(g->r, "num_vocab_tiling");
+    if (pieces == 1)
+        return;
+    tsim_recipe_put_int(g->r, "software.head_tokens", s, (tokens + pieces - 1) / pieces);
+    tsim_recipe_put(g->r, "software.recomputes_logits", s, NULL, "true");
+}
+
 /* TPUs are MaxText's default, and nothing but the user says which. */
 static void put_software(struct reading *g) {
     const char *node = tsim_import_override(&g->r->input, "cluster.node");
@@ -685,6 +695,7 @@ static void put_software(struct reading *g) {
         tsim_recipe_put(g->r, "software.splits_attention_backward", fused, fused ? NULL : "MaxText's default", "true");
     if (is_tpu)
         put_blocks(g);
+    put_head_pieces(g);
     if (!node && (!hardware || tsim_setting_is(hardware, "tpu")))
         tsim_value_warning(
             g->r->diags, &g->r->at_top, "",

@@ -235,7 +235,9 @@ static bool is_new_kind(const struct tsim_error_of_run *error) {
 
 /* Returns whether the interval is wider by this part, which few or none have measured. */
 static bool is_reason(const struct tsim_error_of_run *error, enum tsim_error_part part) {
-    if (is_new_kind(error) && (part == TSIM_ERROR_KIND || part == TSIM_ERROR_MODEL))
+    bool is_of_kind = part == TSIM_ERROR_KIND || part == TSIM_ERROR_MODEL || part == TSIM_ERROR_SOFTWARE ||
+                      part == TSIM_ERROR_ACCELERATOR;
+    if (is_new_kind(error) && is_of_kind)
         return part == TSIM_ERROR_KIND;
     double least = part == TSIM_ERROR_ACCELERATOR ? ACCELERATOR_WORTH_A_WORD : WORTH_A_WORD;
     if (part == TSIM_ERROR_SOURCE || error->part_variance[part] < least * error->sd * error->sd)
