@@ -6,13 +6,14 @@
 
 #define JOB "base_config: base.yml\nmodel_name: llama3.1-70b\nhardware: gpu\n"
 
-/* Axes within and between nodes multiply; the batch is that of a device. Llama 3.1 70B on 256: two replicas of 128 shards. */
+/* Axes within and between nodes multiply; the batch is that of a device. Llama 3.1 70B on 256: two replicas of 128 shards. The
+ * head's logits in sixteen pieces are computed twice. */
 TSIM_TEST(axes_of_a_mesh) {
     const struct tsim_scenario *sc =
         imported("maxtext",
                  JOB "dcn_data_parallelism: 2\ndcn_fsdp_parallelism: 16\nici_fsdp_parallelism: 8\n"
                      "per_device_batch_size: 2\nmax_target_length: 8_192\nquantization: fp8\n"
-                     "remat_policy: save_dot_with_context_except_mlp\n",
+                     "remat_policy: save_dot_with_context_except_mlp\nnum_vocab_tiling: 16\n",
                  0);
     ck_assert_int_eq(sc->n_accelerators, 256);
     ck_assert_int_eq(sc->training.global_batch_size, 512);
@@ -21,6 +22,8 @@ TSIM_TEST(axes_of_a_mesh) {
     ck_assert_int_eq(sc->training.precision, TSIM_FP8);
     ck_assert_int_eq(sc->parallelism.zero, 3);
     ck_assert_int_eq(sc->model->layers, 80);
+    ck_assert_int_eq(sc->software->head_tokens, 512);
+    ck_assert(sc->software->recomputes_logits);
     sc = imported("maxtext",
                   JOB "ici_tensor_parallelism: 4\nici_context_parallelism: 2\nper_device_batch_size: 0.25\n"
                       "gradient_accumulation_steps: 3\n",
