@@ -55,14 +55,27 @@ readme_row() { # TEXT
   awk -F' [|] ' -v text="$1" 'END {sub(/ \|$/, "", $7); printf "| %s | %s | %s | %s | %s |\n", text, $2, $3, $4, $7}'
 }
 
+# ACCELERATOR YEAR of those of the catalogue and of measured machines; one without a year has that of the one it extends.
+years() {
+  awk -F': *' '{sub(/ *#.*/, "")} FNR == 1 {name = FILENAME; gsub(/.*\/|\.yaml$/, "", name); names[name]}
+    $1 == "year" {year[name] = $2} $1 == "extends" {base[name] = $2}
+    END {
+      for (name in names) {
+        for (at = name; !(at in year) && at in base;) at = base[at]
+        if (at in year) print name, year[at]
+      }
+    }' hardware/accelerators/*.yaml scenarios/published/machines/*.yaml
+}
+
 # Lines "KEY ERROR BLIND" -> a row for each key: how many runs, their mean error, and the same of those that were predicted blind.
+year_of='BEGIN {n = split(years, word, /[ \n]+/); for (i = 1; i < n; i += 2) year[word[i]] = word[i + 1]} '
 side_by_side() { # TITLE EXPRESSION-OF-BLIND EXPRESSION
   echo
   echo "| $1 | runs in the repository | their mean error | runs predicted blind | their mean error |"
   echo '| --- | --- | --- | --- | --- |'
   {
-    awk -F, 'NR > 1 && $8 != "" {accelerator = $4; kind = $5; print ('"$2"') "\t" $8 / $7 - 1 "\t" 1}' "$blind_table"
-    awk -F, 'NR > 1 {accelerator = $3; model = $6; print ('"$3"') "\t" 1 / $15 - 1 "\t" 0}' "$table"
+    awk -F, -v years="$(years)" "$year_of"'NR > 1 && $8 != "" {accelerator = $4; kind = $5; print ('"$2"') "\t" $8 / $7 - 1 "\t" 1}' "$blind_table"
+    awk -F, -v years="$(years)" "$year_of"'NR > 1 {accelerator = $3; model = $6; print ('"$3"') "\t" 1 / $15 - 1 "\t" 0}' "$table"
   } | awk -F'\t' '
     function figures(n, sum) {return n ? n " | " sprintf("%.1f %%", 100 * sum / n) : " | "}
     {keys[$1]; n[$1, $3]++; sum[$1, $3] += ($2 < 0 ? -$2 : $2)}
@@ -203,6 +216,8 @@ build/tsim validate scenarios/published
 TEXT
   side_by_side 'kind of model' 'kind == "cnn" ? "convolutional" : kind == "dlrm" ? "recommendation" : kind' \
     'model == "cnn" ? "convolutional" : model == "dlrm" ? "recommendation" : model == "dense" ? "dense transformer" : model == "experts" ? "mixture of experts" : model == "adapters" ? "with adapters" : model'
+  printf '\n## By year of the accelerator\n'
+  side_by_side year 'year[accelerator]' 'year[accelerator]'
   printf '\n## By machine\n'
   side_by_side accelerator accelerator accelerator
   cat <<'TEXT'
