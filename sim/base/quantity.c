@@ -1,5 +1,7 @@
 #include "base/quantity.h"
 
+#include "base/date.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -375,6 +377,12 @@ static enum tsim_status explain_unit(const char *text, const char *unit, enum ts
         explain(out.hint, "write the digits without '%c', or use a prefix: %s", unit[0],
                 tsim_dimension_example(dimension));
         return TSIM_ERR_SCHEMA;
+    }
+    int64_t day;
+    if (dimension == TSIM_TIME_S && tsim_date_days(text, &day)) {
+        explain(out.why, "'%.60s' is a date, expected a time", text);
+        explain(out.hint, "write how long, as in '90 days'; of tsim buy, --deadline takes a date");
+        return TSIM_ERR_UNIT;
     }
     for (int other = 0; other < TSIM_N_DIMENSIONS; other++)
         if (other != TSIM_COUNT && find_unit((enum tsim_dimension)other, unit, strlen(unit), &scale)) {
