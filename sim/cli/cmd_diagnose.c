@@ -60,6 +60,7 @@ static enum tsim_status import(struct diagnose *run, const struct tsim_import_fo
     struct tsim_import_result result = {.notes = ""};
     TSIM_TRY(tsim_import_files(&run->arena, format, &file, 1, &options, &result, &run->diags));
     run->notes = result.notes;
+    run->output.assumed_node = result.assumed_node;
     run->is_imported = true;
     run->n_overrides = 0;
     return tsim_scenario_open_text(&run->arena, tsim_arena_printf(&run->arena, "%s, imported", file), result.yaml,
@@ -162,6 +163,8 @@ static void find_flags(struct diagnose *run) {
         if (d->bars[i].n_settings == 0 || !(after = scenario_with(run, so_far, n)))
             continue;
         run->output.flags[i] = tsim_launch_changes(&run->arena, before, after);
+        run->output.without_option[i] =
+            tsim_launch_lacks(&run->arena, after, d->bars[i].settings, d->bars[i].n_settings);
         before = after;
     }
     for (size_t i = 0; i < d->n_suspects; i++)

@@ -37,8 +37,9 @@ struct tsim_import_result {
     const char *notes;     /* what was assumed, a line each: "FILE:LINE:COLUMN: note: ..."; may be empty */
     const char *no_effect; /* the same for settings without effect on performance; NULL: none */
     size_t n_no_effect;
-    int64_t assumed_gpus; /* accelerators that were assumed because nothing gives their number; else 0 */
-    bool fits;            /* the job fits into the memory of these, by sim/partition */
+    int64_t assumed_gpus;     /* accelerators that were assumed because nothing gives their number; else 0 */
+    const char *assumed_node; /* the machine that was assumed because nothing names it; else NULL */
+    bool fits;                /* the job fits into the memory of these, by sim/partition */
 };
 
 /* Imports a file into *result, which is in `arena`. All mistakes (FILE:LINE:COLUMN), and warnings of what is not

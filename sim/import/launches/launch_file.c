@@ -235,16 +235,20 @@ static bool is_lost_on_launch(struct carrying *c, const char *path) {
     return false;
 }
 
+/* Tells whether a key that is carried is one that the software has no option for. */
+static bool is_lost(struct carrying *c, size_t i) {
+    for (size_t k = 0; c->kind->whole[k]; k++)
+        if (strcmp(c->kind->whole[k], c->paths[i]) == 0)
+            return false;
+    return is_lost_on_launch(c, c->paths[i]);
+}
+
 static void warn_of_carried(struct carrying *c) {
-    for (size_t i = 0; i < c->n; i++) {
-        bool is_whole = false;
-        for (size_t k = 0; c->kind->whole[k]; k++)
-            is_whole |= strcmp(c->kind->whole[k], c->paths[i]) == 0;
-        if (!is_whole && is_lost_on_launch(c, c->paths[i]))
+    for (size_t i = 0; i < c->n; i++)
+        if (is_lost(c, i))
             tsim_diag_hint(tsim_diags_warning(c->diags, c->w.scenario->plan_at, c->paths[i],
                                               "--format %s has no option for %.80s", c->format, c->settings[i]),
                            "a comment keeps it for tsim import, but the launched job does not have it");
-    }
 }
 
 /* ---- the whole ---- */
@@ -462,6 +466,15 @@ static void add_leaves(struct tsim_arena *arena, struct launch_lines *lines, con
     }
 }
 
+/* Chooses the software's own file. */
+static void choose_kind(struct carrying *c) {
+    for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS && !c->kind; i++)
+        if (KINDS[i].reads && (KINDS[i].launches & 1u << c->w.launch)) {
+            c->kind = &KINDS[i];
+            c->format = TSIM_LAUNCH_FORMATS[i].name;
+        }
+}
+
 /* Finds the options of the scenario in its software's own file, without those that the file carries for tsim. Returns
  * false if there is no such file. YAML and JSON are told apart by their keys, all others by their lines. */
 static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct launch_lines *lines) {
@@ -471,11 +484,7 @@ static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *sce
     const struct tsim_value *root;
     bool is_written = false;
     tsim_diags_init(&unheard);
-    for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS && !c.kind; i++)
-        if (KINDS[i].reads && (KINDS[i].launches & 1u << c.w.launch)) {
-            c.kind = &KINDS[i];
-            c.format = TSIM_LAUNCH_FORMATS[i].name;
-        }
+    choose_kind(&c);
     if (c.kind && resolved_document(arena, scenario, &c.w.resolved, &unheard) == TSIM_OK && check(&c) == TSIM_OK) {
         bool has_keys = c.kind->write == tsim_write_deepspeed || c.kind->write == tsim_write_nemo;
         write(&c);
@@ -521,4 +530,26 @@ const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scen
                                         old.items[i], other_way(old.items[i]));
     }
     return changes;
+}
+
+const char *tsim_launch_lacks(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                              const struct tsim_override *settings, size_t n) {
+    const char *lacks = NULL;
+    struct tsim_diags unheard;
+    struct carrying c = {.w = {.arena = arena, .scenario = scenario, .launch = scenario->software->launch},
+                         .diags = &unheard,
+                         .root = scenario->source->root};
+    tsim_diags_init(&unheard);
+    choose_kind(&c);
+    if (c.kind && resolved_document(arena, scenario, &c.w.resolved, &unheard) == TSIM_OK && check(&c) == TSIM_OK &&
+        write_until_same(&c) == TSIM_OK)
+        for (size_t i = 0; i < c.n; i++)
+            for (size_t k = 0; k < n; k++)
+                if (strcmp(settings[k].path, c.paths[i]) == 0 && is_lost(&c, i))
+                    lacks =
+                        tsim_arena_printf(arena, "%s%s--set %s", lacks ? lacks : "", lacks ? " " : "", c.settings[i]);
+    tsim_heap_free(c.w.out.text);
+    tsim_heap_free(c.w.options);
+    tsim_diags_release(&unheard);
+    return lacks;
 }

@@ -27,3 +27,8 @@ enum tsim_status tsim_launch_file(struct tsim_arena *arena, const char *format, 
  * file, if that cannot express them, or if it is the same for both. */
 const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scenario *before,
                                 const struct tsim_scenario *after);
+
+/* Returns those of a scenario's settings for which its software is not known to have an option: "--set
+ * parallelism.zero=2". Returns NULL if there are none, or if no launch file can be made. */
+const char *tsim_launch_lacks(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                              const struct tsim_override *settings, size_t n);

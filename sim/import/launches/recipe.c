@@ -732,6 +732,7 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
     result->no_effect = tsim_arena_strdup(r->arena, r->no_effect.text ? r->no_effect.text : "");
     result->n_no_effect = r->n_no_effect;
     result->assumed_gpus = r->assumed_gpus;
+    result->assumed_node = r->assumed_node;
     result->fits = r->fits;
     return TSIM_OK;
 }

@@ -57,12 +57,13 @@ struct tsim_recipe {
     size_t n_no_effect;
     const char *unknown; /* names of settings of no class, from a program's list of all settings */
     size_t n_unknown;
-    size_t n_errors_before; /* in diags */
-    int64_t assumed_gpus;   /* accelerators that were assumed because nothing gives their number; else 0 */
-    bool fits;              /* the scenario fits into their memory */
-    bool lists_all;         /* a program printed it, so it has every setting, most of them with the default */
-    bool has_others;        /* arguments of a program of its own are among them; unknown ones share one warning */
-    bool *has_ignored;      /* whether the file has the setting that this --ignore names */
+    size_t n_errors_before;   /* in diags */
+    const char *assumed_node; /* the machine that was assumed because nothing names it; else NULL */
+    int64_t assumed_gpus;     /* accelerators that were assumed because nothing gives their number; else 0 */
+    bool fits;                /* the scenario fits into their memory */
+    bool lists_all;           /* a program printed it, so it has every setting, most of them with the default */
+    bool has_others;          /* arguments of a program of its own are among them; unknown ones share one warning */
+    bool *has_ignored;        /* whether the file has the setting that this --ignore names */
     const struct tsim_shell_file *written; /* files that a launch script writes by here-documents */
     size_t n_written;
     const char **absent; /* keys for which the importer looked in vain: candidates for a misspelt name */

@@ -99,7 +99,9 @@ static void put_machine(struct tsim_recipe *r, const struct tsim_setting *machin
     const struct tsim_node *node;
     if (named)
         put_node(r, machine, id);
-    else
+    else if (!tsim_import_override(&r->input, "cluster.node"))
+        r->assumed_node = id;
+    if (!named)
         tsim_recipe_assume(r, "cluster.node", "--set cluster.node=ID for another", "%s", id);
     if (has_fabric && tsim_catalogue_load_node(r->arena, id, &node, r->diags) == TSIM_OK &&
         tsim_usual_fabric(r->arena, node, &fabric, r->diags) == TSIM_OK && fabric)

@@ -81,6 +81,8 @@ static const char *title_of(struct tsim_arena *arena, const struct tsim_diagnosi
     case TSIM_BAR_PLAN:
         break;
     }
+    if (output->flags[i] && output->without_option[i])
+        return tsim_arena_printf(arena, "  %s, %s (no option known)", output->flags[i], output->without_option[i]);
     return output->flags[i] ? tsim_arena_printf(arena, "  %s", output->flags[i])
                             : tsim_arena_printf(arena, "  --set %s", bar->name);
 }
@@ -151,8 +153,9 @@ static const char *too_fast_text(struct tsim_arena *arena, const struct tsim_dia
 }
 
 /* Says how far the measurement is from the prediction. */
-static void print_gap(struct tsim_arena *arena, const struct tsim_diagnosis *d, const struct tsim_style *style,
-                      FILE *out) {
+static void print_gap(struct tsim_arena *arena, const struct tsim_diagnosis_output *output,
+                      const struct tsim_style *style, FILE *out) {
+    const struct tsim_diagnosis *d = output->diagnosis;
     const struct tsim_uncertainty *u = &d->prediction.uncertainty;
     const double ratio = d->measured_s / d->prediction.result.step.terms.time_s;
     const char *interval = "";
@@ -163,18 +166,27 @@ static void print_gap(struct tsim_arena *arena, const struct tsim_diagnosis *d, 
                               tsim_quantity_human(u->step_time_low_s, TSIM_TIME_S, low, sizeof low),
                               tsim_quantity_human(u->step_time_high_s, TSIM_TIME_S, high, sizeof high),
                               d->is_inside ? ": the gap may be tsim's own error" : "");
-    tsim_text_wrap(out, style, 0,
-                   tsim_arena_printf(arena, "The step takes %.1f %% %s than predicted%s.", 100 * fabs(ratio - 1),
-                                     ratio > 1 ? "longer" : "less", interval));
+    tsim_text_wrap(
+        out, style, 0,
+        ratio < 2 ? tsim_arena_printf(arena, "The step takes %.1f %% %s than predicted%s.", 100 * fabs(ratio - 1),
+                                      ratio > 1 ? "longer" : "less", interval)
+                  : tsim_arena_printf(arena, "The step takes %.1f times as long as predicted%s.", ratio, interval));
+    if (output->assumed_node && !d->is_inside)
+        tsim_text_wrap(out, style, 0,
+                       tsim_arena_printf(arena,
+                                         "The machine, %s, is assumed. If the job runs on another, the prediction is "
+                                         "that of the wrong machine: say it first, with --set cluster.node=ID.",
+                                         output->assumed_node));
     if (ratio < 1 && !d->is_inside)
         tsim_text_wrap(out, style, 0, too_fast_text(arena, d, d->prediction.result.step.throughput.hfu / ratio));
 }
 
-static void print_verdict(struct tsim_arena *arena, const struct tsim_diagnosis *d, const struct tsim_style *style,
-                          FILE *out) {
+static void print_verdict(struct tsim_arena *arena, const struct tsim_diagnosis_output *output,
+                          const struct tsim_style *style, FILE *out) {
+    const struct tsim_diagnosis *d = output->diagnosis;
     char share[64];
     if (d->measured_as)
-        print_gap(arena, d, style, out);
+        print_gap(arena, output, style, out);
     else
         tsim_text_wrap(out, style, 0,
                        "No step time was measured, so this begins at the prediction. To begin at the job's own time, "
@@ -203,7 +215,7 @@ void tsim_diagnosis_print(struct tsim_arena *arena, const struct tsim_diagnosis_
         tsim_figures_print(&figures, style, out);
     }
     fputc('\n', out);
-    print_verdict(arena, d, style, out);
+    print_verdict(arena, output, style, out);
     for (size_t i = 0, n = 0; i < d->n_bars; i++)
         if (d->bars[i].n_settings > 0)
             fprintf(out, "%s --set %s%s", n++ == 0 ? "All changes together:" : "", d->bars[i].name,

@@ -8,6 +8,8 @@ struct tsim_diagnosis_output {
     const struct tsim_diagnosis *diagnosis;
     /* The options of the software that launches the job, for each bar and each suspect; NULL: it has none. */
     const char *flags[TSIM_MOST_BARS], *suspect_flags[TSIM_MOST_SUSPECTS];
+    const char *without_option[TSIM_MOST_BARS]; /* those of a bar's settings that no option says; NULL: none */
+    const char *assumed_node;                   /* what the launch does not say; NULL: it says its machine */
 };
 
 void tsim_diagnosis_print(struct tsim_arena *arena, const struct tsim_diagnosis_output *output,
