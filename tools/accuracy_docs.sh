@@ -50,11 +50,6 @@ blind_by() { # TITLE EXPRESSION
     }' "$blind_table" | score "$1"
 }
 
-# A row of README's table, out of a table of one row.
-readme_row() { # TEXT
-  awk -F' [|] ' -v text="$1" 'END {sub(/ \|$/, "", $7); printf "| %s | %s | %s | %s | %s |\n", text, $2, $3, $4, $7}'
-}
-
 # ACCELERATOR YEAR of those of the catalogue and of measured machines; one without a year has that of the one it extends.
 years() {
   awk -F': *' '{sub(/ *#.*/, "")} FNR == 1 {name = FILENAME; gsub(/.*\/|\.yaml$/, "", name); names[name]}
@@ -69,6 +64,9 @@ years() {
 
 # Lines "KEY ERROR BLIND" -> a row for each key: how many runs, their mean error, and the same of those that were predicted blind.
 year_of='BEGIN {n = split(years, word, /[ \n]+/); for (i = 1; i < n; i += 2) year[word[i]] = word[i + 1]} '
+blind_group='kind == "dense transformer" ? "dense transformers" : kind == "mixture of experts" ? "mixtures of experts" : "other models, and adapters"'
+group='model == "dense" ? "dense transformers" : model == "experts" ? "mixtures of experts" : "other models, and adapters"'
+era='year[accelerator] < 2022 ? "accelerators of 2017 to 2021" : year[accelerator] < 2024 ? "accelerators of 2022 and 2023" : "accelerators of 2024 and 2025"'
 side_by_side() { # TITLE EXPRESSION-OF-BLIND EXPRESSION
   echo
   echo "| $1 | runs in the repository | their mean error | runs predicted blind | their mean error |"
@@ -92,6 +90,12 @@ accuracy() {
   echo '| --- | --- | --- | --- | --- |'
   blind_by '' '"all"' | readme_row '**predicted blind**: tsim had not been compared with them'
   by '' '"all"' | readme_row 'in the repository: tsim was improved on them'
+}
+
+# The same runs by kind of model and by age of the machine, in coarse groups.
+groups() {
+  side_by_side 'of them' "$blind_group" "$group"
+  side_by_side '' "$era" "$era" | tail -n +4
 }
 
 # Without the column of intervals: there are none of memory.
