@@ -833,14 +833,15 @@ static bool has_own_collectives(const struct tsim_pass_costs *costs) {
     return has_own;
 }
 
-/* Returns whether collectives of passes may find a link slow, or taken by others: the mean of what a pass asks of it is
- * less than what its collectives ask while they run. */
-static bool links_are_slow(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
+/* Returns whether a pass alone does not tell how long its operators take. Its collectives may find a link slow, or taken
+ * by others: the mean of what a pass asks of it is less than what they ask while they run. Kernels on a slow accelerator
+ * that wait for the host hide there some of what they take longer. */
+static bool needs_operators(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
     const struct tsim_cluster_spec *cluster = &plan->scenario->cluster;
-    bool are_slow = cluster->n_background > 0;
+    bool is_accelerator = false, is_link = cluster->n_background > 0;
     for (size_t i = 0; i < cluster->n_degraded; i++)
-        are_slow |= cluster->degraded[i].link != TSIM_DEGRADED_ACCELERATOR;
-    return are_slow && !plan->is_ideal && has_own_collectives(costs);
+        *(cluster->degraded[i].link == TSIM_DEGRADED_ACCELERATOR ? &is_accelerator : &is_link) = true;
+    return (is_link && !plan->is_ideal && has_own_collectives(costs)) || (is_accelerator && waits(plan, costs));
 }
 
 /* Returns whether collectives of the data-parallel group, or copies, meet those of passes; or the host goes on while
@@ -1107,7 +1108,7 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
     plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* backward there are no fewer than forward */
     tsim_noise_plan(sc, plan);
     bool is_whole = sink && sink->needs_whole_passes;
-    if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES || (!is_whole && links_are_slow(plan, costs)))
+    if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES || (!is_whole && needs_operators(plan, costs)))
         plan->plays_operators = TSIM_OPERATORS_OF_ALL;
     else if (!is_whole && collectives_meet(plan, costs))
         plan->plays_operators = TSIM_OPERATORS_OF_MET;

@@ -63,6 +63,29 @@ TSIM_TEST(replicas_on_one_node) {
         "fold: auto", "fold: off", 1e-9);
 }
 
+/* Some of a pass's kernels wait for the host, and hide there that the accelerator is slow; the others do not: 4.5 %. */
+TSIM_TEST(slow_accelerators_wait_for_the_host) {
+    check_same("cluster: {node: single-a100-40gb, nodes: 1, degraded: [{link: accelerator, node: 0, index: 0, rate: "
+               "0.9}]}",
+               "model: mlp-mnist\n"
+               "training: {global_batch_size: 4096, micro_batch_size: 16, precision: fp32, optimizer: lamb}\n"
+               "software: {extends: transformers-2024, fusion: compile, accumulation: fused}\n"
+               "parallelism: {data: auto}",
+               "detail: operators", "detail: passes", 1e-6);
+}
+
+/* A layer's collectives go on while its kernels wait for the host, but the host is ahead after a few layers: 2.7 %. */
+TSIM_TEST(hosts_that_get_ahead) {
+    check_same(
+        "cluster: {node: dgx-h100, nodes: 8, fabric: roce-400-llama3}",
+        "model: qwen3-1.7b\n"
+        "training: {global_batch_size: 128, micro_batch_size: 1, precision: fp16, sequence_length: 1024, "
+        "attention: flash}\n"
+        "software: mlperf-lora-2025\n"
+        "parallelism: {tensor: 4, pipeline: 2, sequence: true, zero: 1, overlap: {tensor: true, pipeline: false}}",
+        "detail: operators", "detail: passes", 1e-6);
+}
+
 /* Gradients that go tensor by tensor have a latency each, also message by message: a third of what is exposed. */
 TSIM_TEST(pieces_have_their_latencies) {
     check_same("cluster: {node: trn1-32xlarge, nodes: 2, fabric: omnipath-100}",

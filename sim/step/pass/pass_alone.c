@@ -180,11 +180,21 @@ static double longest_s(const struct tsim_pass_program *program, double slowdown
 void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
                             struct tsim_pass_launches launches, double *exposed_s) {
     double tick_s = fmax(TSIM_STEP_TICK_S, longest_s(program, 1) / MOST_TICKS);
-    struct alone a = {.program = program,
-                      .slowdown = 1,
-                      .exposed_s = exposed_s,
-                      .host = {.is_there = launches.each_s > 0, .ahead = llround(launches.most_ahead_s / tick_s)}};
-    play(&a, tick_s, cluster);
+    struct tsim_host_stream host = {.is_there = launches.each_s > 0, .ahead = llround(launches.most_ahead_s / tick_s)};
+    tsim_tick lead = 0;
+    for (int n_played = 1;; n_played++) {
+        struct alone a = {.program = program, .slowdown = 1, .exposed_s = exposed_s, .host = host};
+        for (int32_t i = 0; i < program->n; i++)
+            exposed_s[program->at[i].row] = 0;
+        play(&a, tick_s, cluster);
+        tsim_tick last = lead;
+        lead = tsim_host_lead(&a.host, a.last_end);
+        if (!host.is_there || (n_played > 1 && lead <= last))
+            return;
+        host = a.host;
+        host.is_there = n_played == 1;
+        host.free_at = -lead;
+    }
 }
 
 /* ---- remembered ---- */

@@ -4,9 +4,9 @@
 
 #include "step/pass/host_stream.h"
 
-/* Finds the time that each of the program's collectives exposes, by the rows from which the program was built, and adds
- * it to exposed_s[n_rows]. Collectives share the links of the cluster; NULL means that the network is ideal. They go on
- * while kernels wait for the host. */
+/* Finds the time that each of the program's collectives exposes, by the rows from which the program was built, in
+ * exposed_s[n_rows]. Collectives share the links of the cluster; NULL means that the network is ideal. They go on
+ * while kernels wait for the host, as they do when the program follows itself: not at all, if the host gets ahead. */
 void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
                             struct tsim_pass_launches launches, double *exposed_s);
 
