@@ -516,15 +516,15 @@ static const struct tsim_value *without_names(struct tsim_arena *arena, const st
     return mapping;
 }
 
-/* Returns what all files of the kind have in common, or NULL after a mistake. */
-static const struct tsim_value *read_common(const struct resolver *r) {
+const struct tsim_value *tsim_catalogue_family(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                               const char *id) {
     struct stat info;
-    const char *file = find_family(r->reader->arena, r->kind, COMMON, &info);
+    const char *file = find_family(reader->arena, kind, id, &info);
     if (file)
-        return read_file(r->reader, file, &info);
-    if (find_folder(r->reader->arena, r->reader->diags))
-        tsim_diags_error(r->reader->diags, TSIM_ERR_IO, (struct tsim_place){.file = KINDS[r->kind].families}, "",
-                         "the file %s.yaml is missing", COMMON);
+        return read_file(reader, file, &info);
+    if (find_folder(reader->arena, reader->diags))
+        tsim_diags_error(reader->diags, TSIM_ERR_IO, (struct tsim_place){.file = KINDS[kind].families}, "",
+                         "the file %s.yaml is missing", id);
     return NULL;
 }
 
@@ -539,7 +539,8 @@ static const struct tsim_value *resolve_mapping(const struct resolver *r, const 
         return NULL;
     }
     struct resolver of_base = {r->reader, r->kind, r->path, true};
-    const struct tsim_value *base = extends ? resolve(&of_base, extends, chain) : read_common(r);
+    const struct tsim_value *base =
+        extends ? resolve(&of_base, extends, chain) : tsim_catalogue_family(r->reader, r->kind, COMMON);
     if (!base)
         return NULL;
     base = without_names(r->reader->arena, base);

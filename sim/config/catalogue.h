@@ -378,6 +378,18 @@ struct tsim_kernels {
     double splash_masked_frac, splash_start_cycles, splash_backward_over_forward;
 };
 
+/* Constants of NCCL's tuning model that depend on the generation (cost/nccl_tables.h has the others). */
+struct tsim_nccl {
+    double latency_factor; /* time of kernels and hops on a node over that of NCCL's tables, which are Hopper's */
+    double ll_bytes_per_s; /* the most bus bandwidth of LL on one node */
+    double tree_channel_bytes_per_s;   /* of one channel of a tree, on more than two nodes */
+    double tree_channel_2_bytes_per_s; /* on two nodes */
+    double plateau;                    /* slowdown of a ring's hops between nodes that wait for each other */
+    double channels;                   /* of a collective on one node */
+    double fast_nic_channels;          /* channels for a fast NIC over those for another */
+    double nvls_channels, nvls_channels_nodes;
+};
+
 struct tsim_accelerator {
     const char *name, *vendor, *source;
     const char *device; /* the word for one of them: "GPU", "TPU"; NULL: tsim_device_word says "accelerator" */
@@ -390,6 +402,7 @@ struct tsim_accelerator {
     enum tsim_execution execution;
     double compute_capability; /* NVIDIA's; 0: another maker's accelerator */
     enum tsim_generation nccl_generation;
+    struct tsim_nccl nccl;
     enum tsim_stationary array_stationary;
     int64_t array_side;          /* multipliers on the side of a compute unit's array; 0: it has none */
     double exchange_bytes_per_s; /* bulk synchronous: between the units' memories, over all units */

@@ -117,18 +117,19 @@ static struct tsim_amount counted(const struct problem *p, const char *name, dou
     return tsim_given(p->recorder, name, value, TSIM_COUNT, "counted in the algorithm (sim/cost/collective.c)");
 }
 
+static const struct tsim_nccl *tuning(const struct problem *p) {
+    return &p->cluster->accelerator->nccl;
+}
+
 static struct tsim_amount base(const struct problem *p, int row, enum tsim_protocol protocol) {
-    return nccl(p, "start of the collective",
-                LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] *
-                    BASE_LATENCY_S[row][protocol_index(protocol)],
+    return nccl(p, "start of the collective", tuning(p)->latency_factor * BASE_LATENCY_S[row][protocol_index(protocol)],
                 TSIM_TIME_S);
 }
 
 static struct tsim_amount node_hop(const struct problem *p, int row, enum tsim_protocol protocol) {
     double reference = HOP_LATENCY_S[p->link][ROW_RING][0];
     return nccl(p, "a hop on the node",
-                LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] *
-                        HOP_LATENCY_S[p->link][row][protocol_index(protocol)] +
+                tuning(p)->latency_factor * HOP_LATENCY_S[p->link][row][protocol_index(protocol)] +
                     fmax(0, p->cluster->scale_up_latency_s - reference),
                 TSIM_TIME_S);
 }
@@ -185,15 +186,14 @@ static double channels(const struct problem *p, double on_node) {
     if (p->nodes == 1)
         return on_node;
     double n = fmin(on_node, fmax(CHANNELS_PER_NIC, CHANNELS_PER_NIC * p->g_min * p->cluster->nics_per_accelerator));
-    bool doubles = p->cluster->accelerator->nccl_generation >= TSIM_HOPPER && n < FEW_CHANNELS &&
-                   p->cluster->node->nic_bytes_per_s > FAST_NIC_BYTES_PER_S;
-    return doubles ? fmin(on_node, 2 * n) : n;
+    bool is_fast = n < FEW_CHANNELS && p->cluster->node->nic_bytes_per_s > FAST_NIC_BYTES_PER_S;
+    return is_fast ? fmin(on_node, tuning(p)->fast_nic_channels * n) : n;
 }
 
 /* Returns the channels of messages: those of collectives, rounded up to a power of two: 32 for 24 (src/graph/paths.cc,
  * ncclTopoComputeP2pChannels). */
 static double message_channels(const struct problem *p) {
-    return exp2(ceil(log2(channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]))));
+    return exp2(ceil(log2(channels(p, tuning(p)->channels))));
 }
 
 /* Memory is accessed twice for each byte that rings, trees and chains forward. The byte is stored in the channel's buffer
@@ -205,7 +205,7 @@ static double message_channels(const struct problem *p) {
 
 static double ll_limit(const struct problem *p) {
     if (p->nodes == 1)
-        return LL_MAX_BYTES_PER_S[p->cluster->accelerator->nccl_generation];
+        return tuning(p)->ll_bytes_per_s;
     return p->nodes == 2 ? LL_MAX_2_NODES_BYTES_PER_S : LL_MAX_NODES_BYTES_PER_S;
 }
 
@@ -219,7 +219,7 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
                           .up_bytes = volume * (p->nodes > 1 ? fraction(p->g) : 1),
                           .nic_bytes = p->nodes > 1 ? volume / p->g_min : 0,
                           .link_frac = RING_FRAC[protocol_index(protocol)],
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
+                          .channels = channels(p, tuning(p)->channels),
                           .hbm_bytes = RING_TOUCHES * volume};
     if (protocol == TSIM_PROTOCOL_LL)
         plan->bound_bytes_per_s = ll_limit(p) / (passes * share);
@@ -229,12 +229,8 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
                          (p->n - 1) * HOP_LATENCY_S[LINK_NET][ROW_RING][protocol_index(protocol)] - plan->latency.value;
     if (p->op == TSIM_ALL_REDUCE && protocol == TSIM_PROTOCOL_SIMPLE && p->nodes > 1 &&
         p->bytes / (plan->channels * p->n) >= PLATEAU_BYTES)
-        plan->latency = tsim_product(
-            p->recorder, "latency of a long ring", "latency x plateau", TSIM_TIME_S,
-            TSIM_PARTS(plan->latency,
-                       nccl(p, "plateau",
-                            p->cluster->accelerator->nccl_generation == TSIM_VOLTA ? PLATEAU_BEFORE_AMPERE : PLATEAU,
-                            TSIM_FRACTION)));
+        plan->latency = tsim_product(p->recorder, "latency of a long ring", "latency x plateau", TSIM_TIME_S,
+                                     TSIM_PARTS(plan->latency, nccl(p, "plateau", tuning(p)->plateau, TSIM_FRACTION)));
 }
 
 /* Returns the correction of tree bandwidth. The table's sizes are powers of two; straight lines between them in
@@ -261,7 +257,8 @@ static double tree_bound(const struct problem *p) {
     if (p->nodes == 1 || p->is_ideal)
         return 0;
     double n_channels = fmax(1, p->g_min * p->cluster->nics_per_accelerator);
-    return n_channels * TREE_CHANNEL_BYTES_PER_S[p->cluster->accelerator->nccl_generation][p->nodes == 2 ? 0 : 1] / 2;
+    return n_channels * (p->nodes == 2 ? tuning(p)->tree_channel_2_bytes_per_s : tuning(p)->tree_channel_bytes_per_s) /
+           2;
 }
 
 /* Returns the time of the hops that Simple's chunks wait for (`fill` above). */
@@ -295,7 +292,7 @@ static void tree_plan(const struct problem *p, enum tsim_protocol protocol, stru
                           .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
                           .link_frac = frac,
                           .bound_bytes_per_s = protocol == TSIM_PROTOCOL_LL ? ll_limit(p) / 2 : tree_bound(p),
-                          .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
+                          .channels = channels(p, tuning(p)->channels),
                           .hbm_bytes = RING_TOUCHES * 2 * p->bytes};
     if (is_chunked)
         plan->fill_s = tree_fill_s(p, plan->channels);
@@ -305,7 +302,7 @@ static double nvls_fill_s(const struct problem *p, double n_channels, double byt
     double part = p->bytes / (n_channels * p->g);
     double least = part / NVLS_CHUNK_BYTES;
     double rounds = fmax(1, fmax(pow(part / NVLS_LEAST_CHUNK_BYTES, NVLS_ROUNDS_EXPONENT), least));
-    double extra = LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * NVLS_ROUND_LATENCY_S * (rounds - least);
+    double extra = tuning(p)->latency_factor * NVLS_ROUND_LATENCY_S * (rounds - least);
     return extra + (p->bytes / bytes_per_s + extra) / (rounds + 1);
 }
 
@@ -321,8 +318,7 @@ static double nvls_tree_fill_s(const struct problem *p, double depth, double n_c
 
 static struct tsim_amount nvls_latency(const struct problem *p, double depth) {
     struct tsim_amount start =
-        nccl(p, "start of the collective", LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * NVLS_LATENCY_S,
-             TSIM_TIME_S);
+        nccl(p, "start of the collective", tuning(p)->latency_factor * NVLS_LATENCY_S, TSIM_TIME_S);
     struct tsim_amount hop =
         nccl(p, "a hop between nodes", NVLS_TREE_HOP_LATENCY_S + fabric_extra_s(p, TSIM_PROTOCOL_SIMPLE), TSIM_TIME_S);
     return latency(p, TSIM_PARTS(start, hops(p, "up the tree of nodes and back", 2 * depth, hop)));
@@ -334,7 +330,7 @@ static void nvls_like_plan(const struct problem *p, enum tsim_algorithm algorith
     double sends = algorithm == TSIM_ALGORITHM_NVLS_SHARP ? 1 : tree_sends(p->nodes);
     double link = p->cluster->scale_up_reduce_bytes_per_s;
     double rate = p->bytes / (volume / link) * (is_tree ? NVLS_TREE_FRAC : 1); /* of S */
-    double n_channels = NVLS_CHANNELS[p->cluster->accelerator->nccl_generation][is_tree];
+    double n_channels = is_tree ? tuning(p)->nvls_channels_nodes : tuning(p)->nvls_channels;
     *plan = (struct plan){.algorithm = algorithm,
                           .protocol = TSIM_PROTOCOL_SIMPLE,
                           .latency = nvls_latency(p, depth),
@@ -376,7 +372,7 @@ static void hierarchical_plan(const struct problem *p, enum tsim_protocol protoc
         .nic_bytes = 2 * fraction(p->nodes) * p->bytes / p->g,
         .link_frac = 1,
         .is_sequential = true,
-        .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
+        .channels = channels(p, tuning(p)->channels),
         .hbm_bytes = RING_TOUCHES * 2 * (fraction(p->g) * p->bytes + fraction(p->nodes) * p->bytes / p->g)};
 }
 

@@ -1,5 +1,6 @@
 /* nccl_tables.h - constants of NCCL's tuning model (NVIDIA/nccl@5067397, src/graph/tuning.cc), in seconds and bytes/s.
- * Private to collective.c. Files that are cited without a repository are NCCL's.
+ * Those that depend on the accelerator's generation are in hardware/families. This is private to collective.c. Files that
+ * are cited without a repository are NCCL's.
  *
  * Protocols. LL sends 4 bytes of flag with each 4 bytes of data and needs no fence. LL128 sends 8 bytes of flag with
  * 120 bytes of data, over NVLink only. Simple sends data alone and pays a memory fence for each piece. Arrays of three
@@ -27,13 +28,6 @@ static const double HOP_LATENCY_S[N_LINKS][N_ROWS][3] = {
     [LINK_NET] = {[ROW_TREE] = {5.0 * US, 8.5 * US, 14.0 * US}, [ROW_RING] = {2.7 * US, 4.0 * US, 14.0 * US}},
 };
 
-/* The latencies above are those of Hopper: 8 H100 take 13 to 15 us for 8 bytes. On Ampere kernels and NVLink hops take
- * 1.9 times as long: nccl-tests on machines of Microsoft and Oracle show 36 to 39 us for 8 bytes on two nodes of 8
- * A100, and the same factor on one node from 1 to 64 MiB. Volta is assumed to be like Ampere. On Blackwell 8 B200 take
- * 48 us for 32 to 512 KiB, 25 of which are torch's launch. */
-static const double LATENCY_FACTOR[TSIM_N_GENERATIONS] = {
-    [TSIM_VOLTA] = 1.9, [TSIM_AMPERE] = 1.9, [TSIM_HOPPER] = 1, [TSIM_BLACKWELL] = 1.6};
-
 /* In-switch reduction has three latencies: one of the whole operation on a node, one of each round, and one of each hop
  * of the tree between nodes. The round's is fitted to 8 H100, 2 MiB to 1 GiB (NVIDIA/dgxc-benchmarking@841f546,
  * nccl/README.md). */
@@ -51,19 +45,11 @@ static const double REFERENCE_FABRIC_LATENCY_S = 5.0 * US;
 static const double NET_OVERHEAD_S = 1 * US;
 static const double NET_OVERHEAD_SIMPLE_POSTS = 3;
 
-/* Hops of a ring all-reduce between nodes with Simple wait for each other, by this factor, if a rank's piece of a
- * channel has more bytes than this. */
+/* Hops of a ring all-reduce between nodes with Simple wait for each other, by a factor, if a rank's piece of a channel has
+ * more bytes than this. */
 static const double PLATEAU_BYTES = 64;
-static const double PLATEAU = 1.4, PLATEAU_BEFORE_AMPERE = 1.9;
 
-/* LL cannot exceed this bus bandwidth. On one node the accelerator sets it, between nodes the host (Intel's). */
-static const double LL_MAX_BYTES_PER_S[TSIM_N_GENERATIONS] = {
-    [TSIM_VOLTA] = 39.0 * GB_PER_S,
-    [TSIM_AMPERE] =
-        35.0 * GB_PER_S, /* NCCL says 87.7; three machines of 8 A100 add 20 to 30 us from 512 KiB to 1 MiB */
-    [TSIM_HOPPER] = 141.0 * GB_PER_S,
-    [TSIM_BLACKWELL] = 282.0 * GB_PER_S,
-};
+/* LL cannot exceed this bus bandwidth between nodes, where the host (Intel's) sets it. */
 static const double LL_MAX_2_NODES_BYTES_PER_S = 39.0 * GB_PER_S, LL_MAX_NODES_BYTES_PER_S = 20.4 * GB_PER_S;
 
 /* A protocol reaches these fractions of the link's rate. NCCL also limits what one channel carries. Channels are as
@@ -71,13 +57,6 @@ static const double LL_MAX_2_NODES_BYTES_PER_S = 39.0 * GB_PER_S, LL_MAX_NODES_B
 static const double RING_FRAC[3] = {0.5, 0.92, 1};
 static const double TREE_FRAC = 0.92, TREE_LL_FRAC = 1 / 3.8, TREE_LL128_NODE_FRAC = 7.0 / 9,
                     TREE_LL128_FRAC = 120.0 / 128;
-static const double TREE_CHANNEL_BYTES_PER_S[TSIM_N_GENERATIONS][2] = {
-    /* on two nodes, and on more */
-    [TSIM_VOLTA] = {18.5 * GB_PER_S, 10.0 * GB_PER_S},
-    [TSIM_AMPERE] = {23.6 * GB_PER_S, 17.8 * GB_PER_S},
-    [TSIM_HOPPER] = {41.4 * GB_PER_S, 36.0 * GB_PER_S},
-    [TSIM_BLACKWELL] = {42.8 * GB_PER_S, 24.0 * GB_PER_S},
-};
 /* In-switch reduction with a tree between nodes reaches this fraction of its bandwidth on one node: nccl-tests show 465
  * to 487 GB/s on two nodes of 8 H100 or H200, 8 GB and more, on four machines; 480 GB/s x 1.875/1.75 would be all of
  * it. */
@@ -114,19 +93,9 @@ static const double P2P_CHANNELS = 32;
 static const double P2P_CHANNEL_BYTES_PER_S = 21.2e9;
 static const double P2P_LONGEST_PART_BYTES = 16777216;
 
-/* A collective on one node has so many channels. Each occupies one compute unit, which its block does not share with
- * other kernels (NVIDIA/nccl issue 689). */
-static const double NODE_CHANNELS[TSIM_N_GENERATIONS] = {
-    [TSIM_VOLTA] = 12, [TSIM_AMPERE] = 24, [TSIM_HOPPER] = 24, [TSIM_BLACKWELL] = 24};
-/* Between nodes NCCL opens two channels for each NIC (src/graph/connect.cc, ncclTopoPostset), and from Hopper on twice
- * as many if these are fewer than 16 and one NIC carries more than 45 GB/s: 8 for two accelerators on a node with NICs
- * of 400 Gb/s (NVIDIA/nccl issue 1189). */
+/* Between nodes NCCL opens two channels for each NIC (src/graph/connect.cc, ncclTopoPostset), and more if these are fewer
+ * than 16 and one NIC carries more than 45 GB/s. */
 static const double CHANNELS_PER_NIC = 2, FEW_CHANNELS = 16, FAST_NIC_BYTES_PER_S = 45.0 * GB_PER_S;
-static const double NVLS_CHANNELS[TSIM_N_GENERATIONS][2] = {/* on one node, and on more (src/transport/nvls.cc) */
-                                                            [TSIM_VOLTA] = {16, 16},
-                                                            [TSIM_AMPERE] = {16, 16},
-                                                            [TSIM_HOPPER] = {16, 16},
-                                                            [TSIM_BLACKWELL] = {24, 32}};
 /* A channel reduces so many bytes for each rank of the node in the switch at a time (NCCL_NVLS_CHUNKSIZE), and fewer if
  * there would be few rounds: 64 KiB below 8 MiB a channel and rank, 32 below 512 KiB, 16 below 64 KiB
  * (src/enqueue.cc). */

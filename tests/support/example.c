@@ -8,18 +8,18 @@
 
 #define NOBODYS_LAYERS 1000003 /* parts that there are not have so many */
 
-/* The constants of libraries' kernels are those of the catalogue. */
-static struct tsim_kernels kernels(void) {
-    static struct tsim_kernels kept;
+/* The constants of libraries are those of the catalogue for Hopper. */
+static struct tsim_accelerator hopper(void) {
+    static struct tsim_accelerator kept;
     struct tsim_arena arena;
     struct tsim_diags diags;
     const struct tsim_accelerator *accelerator;
-    if (kept.issued_per_cycle > 0)
+    if (kept.kernels.issued_per_cycle > 0)
         return kept;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "h100-sxm", &accelerator, &diags), TSIM_OK);
-    kept = accelerator->kernels;
+    kept = *accelerator;
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return kept;
@@ -33,7 +33,8 @@ static void init_hardware(struct example *e) {
                                                .memory_bytes = 80e9,
                                                .memory_bytes_per_s = 1e12,
                                                .vector_flops_per_s = 1e30,
-                                               .kernels = kernels(),
+                                               .kernels = hopper().kernels,
+                                               .nccl = hopper().nccl,
                                                .memory_sustained_frac = 1,
                                                .attention_frac[TSIM_FLASH1] = 0.5,
                                                .attention_frac[TSIM_FLASH2] = 0.5,

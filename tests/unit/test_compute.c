@@ -503,7 +503,6 @@ TSIM_TEST(few_heads_of_flash_attention_2) {
     e.accelerator.peak_flops_per_s[TSIM_BF16] = 312e12;
     e.accelerator.attention_frac[TSIM_FLASH1] = e.accelerator.attention_frac[TSIM_FLASH2] = 0.61;
     e.accelerator.compute_units = 108;
-    e.accelerator.nccl_generation = TSIM_AMPERE;
     for (size_t i = 0; i < sizeof HEADS / sizeof HEADS[0]; i++) {
         struct tsim_op op = causal_attention(HEADS[i]);
         e.software.attention_kernel = TSIM_ATTENTION_FLASH2;

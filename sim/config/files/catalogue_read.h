@@ -22,6 +22,10 @@ const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum
 const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                      const struct tsim_value *root);
 
+/* Returns the root of a file that is only extended, as hardware/families has; NULL after a mistake. */
+const struct tsim_value *tsim_catalogue_family(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                               const char *id);
+
 /* Reads and checks what a reference to a file of this kind (not a scenario) stands for; after a mistake it returns NULL
  * and adds a diag. `path` is the reference's path in the scenario. */
 const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,

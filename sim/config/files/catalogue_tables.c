@@ -166,6 +166,23 @@ static const struct tsim_key KERNELS_KEYS[] = {
 };
 TSIM_TABLE(KERNELS, KERNELS_KEYS, true);
 
+#define OF_NCCL(...) KERNEL(struct tsim_accelerator, __VA_ARGS__)
+#define OF_NCCL_RATE(name_, member_, help_)                                                                            \
+    {QUANTITY(struct tsim_accelerator, name_, TSIM_BYTES_PER_S, member_, help_), .unit = "GB/s"}
+#define NCCL_KEY "nccl"
+static const struct tsim_key NCCL_KEYS[] = {
+    OF_NCCL(TSIM_FRACTION, 100, "latency_factor", nccl.latency_factor, "time of kernels and of hops on a node over that of NCCL's tables, which are Hopper's"),
+    OF_NCCL_RATE("ll_limit", nccl.ll_bytes_per_s, "the most bus bandwidth of the protocol LL on one node"),
+    OF_NCCL_RATE("tree_channel", nccl.tree_channel_bytes_per_s, "rate of one channel of a tree, on more than two nodes"),
+    OF_NCCL_RATE("tree_channel_2_nodes", nccl.tree_channel_2_bytes_per_s, "the same on two nodes"),
+    OF_NCCL(TSIM_FRACTION, 100, "plateau", nccl.plateau, "slowdown of hops between nodes that wait for each other, in long rings with the protocol Simple"),
+    OF_NCCL(TSIM_COUNT, 1e4, "channels", nccl.channels, "channels of a collective on one node"),
+    OF_NCCL(TSIM_COUNT, 100, "fast_nic_channels", nccl.fast_nic_channels, "channels for a NIC of more than 45 GB/s over those for another, where they are few"),
+    OF_NCCL(TSIM_COUNT, 1e4, "nvls_channels", nccl.nvls_channels, "channels of reductions in the switch, on one node"),
+    OF_NCCL(TSIM_COUNT, 1e4, "nvls_channels_nodes", nccl.nvls_channels_nodes, "the same on several nodes"),
+};
+TSIM_TABLE(NCCL, NCCL_KEYS, true);
+
 #define POWER_SHARE(name_, member_, default_, help_)                                                                   \
     {.key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .default_text = (default_),      \
      .is_guessed = true, .offset = offsetof(struct tsim_accelerator, member_), .help = (help_)}
@@ -229,7 +246,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
      .default_text = "0", .max = 1000, .is_omitted_when_zero = true},
     {.key = "nccl_generation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, nccl_generation),
      .words = GENERATIONS, .default_text = "hopper",
-     .help = "row of the collective library's tuning tables (latencies, channels and their rates); default: from the major number of compute_capability (7, 8, 9, 10 and above)"},
+     .help = "file of hardware/families with the collective library's tuning (`nccl`); default: from the major number of compute_capability (7, 8, 9, 10 and above)"},
     {.key = "array", .kind = TSIM_KEY_MAPPING, .table = &ARRAY, .is_omitted_when_zero = true,
      .help = "systolic array of multipliers in each compute unit: {side: 128, stationary: weights}; absent: a GPU's tiles"},
     {ACCELERATOR_QUANTITY("exchange", TSIM_BYTES_PER_S, exchange_bytes_per_s,
@@ -258,6 +275,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
      .default_text = "1.6", .is_positive = true, .min = 1, .max = 100},
     {ACCELERATOR_QUANTITY("reserve", TSIM_BYTES, usable_memory_reserve_bytes,
                           "memory that driver, context and communicators take"), .default_text = "0"},
+    {.key = NCCL_KEY, .kind = TSIM_KEY_MAPPING, .table = &NCCL, .help = "constants of NCCL's tuning; default: those of nccl_generation"},
 };
 TSIM_TABLE(ACCELERATOR, ACCELERATOR_KEYS, true);
 
@@ -517,9 +535,22 @@ static void derive_generation(const struct tsim_checked *c, struct tsim_accelera
         c->reader->note(c->reader->context, &note);
 }
 
+/* Reads what the accelerator leaves out of NCCL's constants from the file of its generation. */
+static void read_nccl(const struct tsim_checked *c, struct tsim_accelerator *a) {
+    const char *generation = tsim_word_of(GENERATIONS, (int)a->nccl_generation);
+    const struct tsim_value *own = tsim_value_find(c->mapping, NCCL_KEY),
+                            *family = tsim_catalogue_family(c->reader, TSIM_CATALOGUE_ACCELERATORS, generation);
+    const struct tsim_value *left_out = tsim_value_find(family, NCCL_KEY);
+    for (size_t i = 0; own && left_out && i < own->n_items; i++)
+        left_out = tsim_value_without(c->reader->arena, left_out, own->pairs[i].key);
+    if (left_out)
+        tsim_schema_read(c->reader, &NCCL, left_out, at_key(c, NCCL_KEY), a);
+}
+
 static void finish_accelerator(const struct tsim_checked *c, struct tsim_accelerator *a) {
     guess_accelerator(c, a);
     derive_generation(c, a);
+    read_nccl(c, a);
     bool has_a_peak = false;
     char idle[40], limit[40];
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
