@@ -748,13 +748,14 @@ static void move_all(struct balance *b, double *costs) {
 
 /* Returns false if the fastest split does not fit, but another one may. */
 static bool is_settled(const struct balance *b) {
-    double states_bytes = 0;
-    bool fits = true;
+    double states_bytes = 0; /* of all layers, however they are split */
+    bool fits = true, has_all = !b->sc->training.updates_by_layer && !tsim_streams_weights(b->sc);
     for (int32_t stage = 0; stage < b->shape.stages; stage++) {
         struct tsim_stage_memory memory;
         tsim_stage_memory(b->sc, stage, &memory);
         fits &= memory.total_bytes <= b->capacity_bytes;
-        states_bytes += memory.optimizer_bytes + memory.master_bytes; /* of all layers, however they are split */
+        states_bytes += memory.optimizer_bytes + memory.master_bytes;
+        states_bytes += has_all ? memory.weights_bytes + memory.gradients_bytes : 0;
     }
     return fits || states_bytes > b->shape.stages * b->capacity_bytes;
 }

@@ -442,6 +442,8 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
     for (size_t i = first; i < first + (left < BLOCK_ITEMS ? left : BLOCK_ITEMS); i++) {
         struct item *item = &search->items[i];
         const struct tsim_plan_candidate *candidate;
+        if (item->fate == FATE_OPEN) /* it has its family's bound */
+            continue;
         const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
         item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
         const struct memo_place *place = scenario ? place_of(search, worker, candidate, scenario) : NULL;
@@ -497,6 +499,10 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     struct tsim_point *point = &search->points[index];
     const struct tsim_plan_candidate *candidate;
     const struct tsim_scenario *scenario = balanced_plan(search, arena, item, &candidate);
+    if (!scenario) {
+        item->fate = FATE_INVALID;
+        return;
+    }
     struct memo_place *place = place_of(search, worker, candidate, scenario);
     struct tsim_run_options options = {
         .is_brief = true, .is_step = search->options->is_for_candidates, .memo = place->memo};
@@ -505,11 +511,14 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     while (!search->options->is_exhaustive && item->bound != TSIM_LEAST_STEP && is_next(search, item)) {
         enum tsim_least of = item->bound == TSIM_LEAST_ANY_SPLIT ? TSIM_LEAST_PASSES : TSIM_LEAST_STEP;
         scenario = bound_item(search, worker, candidate, scenario, options.memo, of, item);
+        if (item->fate == FATE_OPEN && is_even_after_all(candidate, scenario))
+            item->fate = FATE_SAME;
         keep_layers(worker, scenario, item);
         if (scenario->parallelism.balances)
             scenario = balanced_plan(search, arena, item, &candidate);
     }
-    if (is_next(search, item) && bounds_late(search, candidate) && !tsim_is_played(scenario)) {
+    bool is_late = item->family >= 0 || bounds_late(search, candidate);
+    if (is_next(search, item) && is_late && !tsim_is_played(scenario)) {
         item->fate = FATE_UNPLAYED;
     } else if (is_next(search, item) && search->looks_for == TSIM_PLAN_SIMULATED) {
         tsim_diags_init(&diags);
@@ -756,10 +765,11 @@ static void keep_open(struct search *search) {
     search->n_items = n;
 }
 
-/* Returns whether the item's turn has shown that it does not fit, or is not played. Such plans are counted with those
- * that fell out before. */
+/* Returns whether the item's turn has shown that it does not fit, is not played or is no plan of its own. Such plans are
+ * counted with those that fell out before. */
 static bool is_out_late(const struct item *item) {
-    return item->fate == FATE_TOO_LARGE || item->fate == FATE_UNPLAYED;
+    return item->fate == FATE_TOO_LARGE || item->fate == FATE_UNPLAYED || item->fate == FATE_INVALID ||
+           item->fate == FATE_SAME;
 }
 
 static void count_late(struct search *search) {
@@ -769,6 +779,7 @@ static void count_late(struct search *search) {
         if (!is_out_late(item))
             continue;
         outcomes->n_open--;
+        outcomes->n_invalid += item->fate == FATE_INVALID;
         outcomes->n_unplayed += item->fate == FATE_UNPLAYED;
         outcomes->n_too_large += item->fate == FATE_TOO_LARGE;
         if (item->fate == FATE_TOO_LARGE)
@@ -821,40 +832,63 @@ static bool limits_memory(const struct search *search) {
     return false;
 }
 
-/* Relaxes an item to a bound of its whole family: with the least recomputation, for any split of the layers and any
- * memory. More recomputation makes its passes longer, and offloading only adds copies to them. */
+/* Loosens an item's bound, if need be, to that of a relaxed choice, whose scenario becomes the one that is bounded. */
+static void loosen(const struct search *search, struct worker *worker, const struct tsim_plan_candidate *candidate,
+                   const struct tsim_scenario *scenario, struct item *item) {
+    struct tsim_prediction bound = {0};
+    struct tsim_outcome outcome;
+    if (!tsim_is_played(scenario)) {
+        item->objective = (double)INFINITY;
+        item->price = (struct tsim_plan_price){0};
+        item->breaks_limit = false;
+        return;
+    }
+    tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate, scenario)->memo,
+                     TSIM_LEAST_ANY_SPLIT, &bound.result);
+    tsim_outcome_of(&bound, &outcome);
+    double objective = isnan(outcome.value[search->options->ranking.objective]) ? (double)INFINITY
+                                                                                : objective_of(search, &outcome, true);
+    struct tsim_plan_price price = price_of(scenario, &outcome);
+    item->objective = fmax(item->objective, objective);
+    item->price = (struct tsim_plan_price){.time_s = fmin(item->price.time_s, price.time_s),
+                                           .cost_usd = fmin(item->price.cost_usd, price.cost_usd),
+                                           .energy_j = fmin(item->price.energy_j, price.energy_j)};
+    item->breaks_limit &= !limits_memory(search) && breaks_limit(search, &outcome);
+    note_nearest(search, worker, item, &outcome, true);
+}
+
+/* Relaxes an item to a bound of its whole family: with the least recomputation, for any split of the layers, any memory
+ * and each order of the ranks. More recomputation makes its passes longer, and offloading only adds copies to them. */
 static void relax(const struct search *search, struct worker *worker, struct item *item) {
     const struct tsim_plan_candidate *candidate = tsim_plan_candidate_at(search->options->space, item->position);
-    const struct tsim_plan_axis *layers = &candidate->axes[TSIM_PLAN_LAYERS];
-    struct tsim_prediction bound = {0};
+    const struct tsim_plan_axis *layers = &candidate->axes[TSIM_PLAN_LAYERS],
+                                *orders = &candidate->axes[TSIM_PLAN_ORDER];
     struct tsim_plan_choice choice;
-    struct tsim_outcome outcome;
     const struct tsim_scenario *scenario;
     tsim_plan_choice_at(candidate, item->position, &choice);
     if (!search->families_recompute)
         choice.value[TSIM_PLAN_RECOMPUTE] = TSIM_RECOMPUTE_NONE;
     choice.value[TSIM_PLAN_LAYERS] =
         layers->values[layers->n - 1] && !tsim_plan_key_is_idle(candidate->job, &choice, TSIM_PLAN_LAYERS);
-    choice.value[TSIM_PLAN_ORDER] = choice.value[TSIM_PLAN_OFFLOAD] = 0;
-    bool is_valid = tsim_scenario_replan(&worker->scratch, candidate->job, &choice, &scenario);
-    if (!is_valid && choice.value[TSIM_PLAN_LAYERS]) {
-        choice.value[TSIM_PLAN_LAYERS] = 0;
-        is_valid = tsim_scenario_replan(&worker->scratch, candidate->job, &choice, &scenario);
+    choice.value[TSIM_PLAN_OFFLOAD] = 0;
+    size_t n_orders = passes_stay(candidate, &choice) ? 1 : orders->n;
+    item->fate = FATE_INVALID;
+    item->objective = -(double)INFINITY;
+    item->price = (struct tsim_plan_price){(double)INFINITY, (double)INFINITY, (double)INFINITY};
+    item->breaks_limit = true;
+    for (size_t i = 0; i < n_orders; i++) {
+        struct tsim_plan_choice one = choice;
+        one.value[TSIM_PLAN_ORDER] = orders->values[i];
+        bool is_valid = tsim_scenario_replan(&worker->scratch, candidate->job, &one, &scenario);
+        if (!is_valid && one.value[TSIM_PLAN_LAYERS]) {
+            one.value[TSIM_PLAN_LAYERS] = 0;
+            is_valid = tsim_scenario_replan(&worker->scratch, candidate->job, &one, &scenario);
+        }
+        if (!is_valid)
+            continue;
+        item->fate = FATE_OPEN;
+        loosen(search, worker, candidate, scenario, item);
     }
-    item->fate = is_valid ? FATE_OPEN : FATE_INVALID;
-    if (!is_valid)
-        return;
-    item->objective = (double)INFINITY;
-    if (!passes_stay(candidate, &choice) || !tsim_is_played(scenario))
-        return;
-    tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate, scenario)->memo,
-                     TSIM_LEAST_ANY_SPLIT, &bound.result);
-    tsim_outcome_of(&bound, &outcome);
-    if (!isnan(outcome.value[search->options->ranking.objective]))
-        item->objective = objective_of(search, &outcome, true);
-    item->price = price_of(scenario, &outcome);
-    item->breaks_limit = !limits_memory(search) && breaks_limit(search, &outcome);
-    note_nearest(search, worker, item, &outcome, true);
 }
 
 static void relax_block(struct search *search, struct worker *worker, size_t block) {
@@ -964,15 +998,29 @@ static void find_bests(struct search *search) {
     }
 }
 
+/* Gives a plan the bound of its family, which is that of any split of its layers. */
+static void take_bound(const struct item *family, struct item *item) {
+    item->fate = FATE_OPEN;
+    item->bound = TSIM_LEAST_ANY_SPLIT;
+    item->objective = family->objective;
+    item->price = family->price;
+}
+
+/* Lists refinements. Each waits with the bound of its family until its turn comes: to balance its layers and find out
+ * whether it fits takes most of a search's time. If there are limits, all plans tell how near they come to them. */
 static void list_fine(struct search *search) {
+    bool waits = !search->options->is_exhaustive && search->options->ranking.n_limits == 0;
     for (size_t i = 0; i < search->n_families; i++) {
         const struct item *item = &search->families[i].item;
         const struct tsim_plan_candidate *candidate = &search->options->space->candidates[item->candidate];
         int64_t end = item->position + tsim_plan_stride(candidate, TSIM_PLAN_LAYERS);
         struct tsim_plan_choice choice;
         for (int64_t at = item->position; tsim_plan_choice_from(candidate, &at, &choice) && at < end; at++)
-            if (tsim_plan_is_fine(candidate, &choice))
+            if (tsim_plan_is_fine(candidate, &choice)) {
                 list_plan(search, (size_t)item->candidate, (int32_t)i, at);
+                if (waits && isfinite(item->objective))
+                    take_bound(item, &search->items[search->n_items - 1]);
+            }
     }
 }
 

@@ -14,7 +14,9 @@
  * that results and counts do not depend on the number of threads.
  *
  * Refinements of a plan (plan_space.h) come after all others. Those that share the rest of their keys share one bound,
- * for any split of the layers and any memory; if that excludes them they are not even listed.
+ * for any split of the layers, any memory and each order of the ranks; if that excludes them they are not even listed.
+ * Those that are listed wait with that bound, unless there are limits, and are balanced and found to fit when their turn
+ * comes.
  *
  * Objectives and limits without a known bound (mean power) prune nothing. Then all plans except refinements are
  * simulated, and the result says so. */
