@@ -82,6 +82,7 @@ enum tsim_mixing {
     TSIM_MIXING_SHORT,     /* a short convolution between two gates: `short_convolution` */
     TSIM_MIXING_LIGHTNING, /* linear attention with fixed decays: `lightning` */
     TSIM_MIXING_BESIDE,    /* heads of attention and of Mamba-2 side by side: `mamba` */
+    TSIM_MIXING_SHARED,    /* a block that layers share, before Mamba-2: `shared`, `mamba` */
     TSIM_MIXING_SEGMENT,   /* attention to the last segment as well: `memory` */
     TSIM_MIXING_SPARSE,    /* attention to the tokens that `index` picks */
     TSIM_MIXING_MODULATED, /* attention of a diffusion transformer: `diffusion` */
@@ -109,6 +110,13 @@ struct tsim_mamba {
     int64_t kernel;  /* width of the convolution before it, in tokens */
     int64_t chunk;   /* tokens that are worked on together, as products */
     bool plain_gate; /* the result is gated without a norm (Falcon-H1) */
+};
+
+/* Blocks of attention and feed-forward that layers share, each with a product of its own behind (Zamba2; Glorioso et al.
+ * 2024, arXiv:2411.15242). */
+struct tsim_shared {
+    int64_t blocks;       /* layers take them in turn; 0: the model has none */
+    int64_t adapter_rank; /* of what each layer adds to the first product of the feed-forward block; 0: nothing */
 };
 
 /* Mamba-1 (Gu and Dao 2023, arXiv:2312.00752). Each channel has a state of its own. */
@@ -306,6 +314,7 @@ struct tsim_model {
     struct tsim_experts experts;
     struct tsim_latent latent;
     struct tsim_mamba mamba;
+    struct tsim_shared shared;
     struct tsim_mamba1 mamba1;
     struct tsim_delta delta;
     struct tsim_short_convolution short_convolution;

@@ -36,6 +36,7 @@ static const struct tsim_layer_kind KINDS[TSIM_N_PARTS] = {
     [TSIM_PART_SHORT] = {"short-convolution block", &tsim_short_mixer, &tsim_no_feed_forward},
     [TSIM_PART_LIGHTNING] = {"lightning block", &tsim_lightning_mixer, &tsim_no_feed_forward},
     [TSIM_PART_BESIDE] = {"hybrid-head block", &tsim_beside_mixer, &tsim_no_feed_forward},
+    [TSIM_PART_SHARED] = {"layer with a shared block", &tsim_shared_mixer, &tsim_no_feed_forward},
     [TSIM_PART_FEED_FORWARD] = {"feed-forward block", &tsim_no_mixer, &tsim_dense_feed_forward},
     [TSIM_PART_EXPERTS] = {"expert block", &tsim_no_mixer, &tsim_experts_feed_forward},
     [TSIM_PART_ENCODER_LAYER] = {"encoder layer", &tsim_encoder_mixer, &tsim_dense_feed_forward},

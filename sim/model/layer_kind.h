@@ -37,6 +37,7 @@ enum tsim_part {
     TSIM_PART_SHORT,
     TSIM_PART_LIGHTNING,
     TSIM_PART_BESIDE,
+    TSIM_PART_SHARED, /* a block that layers share, and Mamba-2 */
     TSIM_PART_SPARSE,
     TSIM_PART_FEED_FORWARD,
     TSIM_PART_EXPERTS,

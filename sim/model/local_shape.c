@@ -26,7 +26,7 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, double leng
     z.is_biased = m->position == TSIM_POSITION_RELATIVE;
     z.sequence_parallel = sc->parallelism.sequence && z.tp > 1;
     z.ts = z.sequence_parallel ? z.t / z.tp : z.t;
-    z.h = (double)m->hidden;
+    z.h = z.input = (double)m->hidden;
     z.heads = (double)m->heads / z.tp;
     z.q = z.heads * (double)m->head_dim;
     z.query = z.heads * tsim_model_key_dim(m);

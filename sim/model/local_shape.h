@@ -13,12 +13,13 @@ struct tsim_op_shape {
     double window;               /* keys of a window, or of a chunk; 0: all keys, also if the window is longer */
     double sk, tk;               /* keys that queries meet: tokens of a sample, and of the micro-batch on this rank */
     double query, key, value, q; /* widths on this rank of queries, keys, values and attention's result */
-    double gate;                 /* width on this rank of the gate of attention's result; 0: no gate */
-    double heads;                /* query heads on this rank */
-    double f;                    /* inner width of the feed-forward block */
-    double groups;               /* equal products in a grouped one: experts; else 1 */
-    double element_bytes;        /* of an element of activations */
-    double mask_bytes;           /* of dropout's mask, per element; 0 without dropout */
+    double input;         /* width of what attention's first product takes: h, if nothing stands beside the stream */
+    double gate;          /* width on this rank of the gate of attention's result; 0: no gate */
+    double heads;         /* query heads on this rank */
+    double f;             /* inner width of the feed-forward block */
+    double groups;        /* equal products in a grouped one: experts; else 1 */
+    double element_bytes; /* of an element of activations */
+    double mask_bytes;    /* of dropout's mask, per element; 0 without dropout */
     enum tsim_precision attention_precision, linear_precision;
     double linear_bytes;   /* per element of a linear layer's operands */
     double gradient_bytes; /* per element of the buffer in which weight gradients accumulate */

@@ -38,7 +38,7 @@ struct tsim_end_parameters tsim_model_ends(const struct tsim_model *m) {
                                     .final_norm = stacks * tsim_count_norm(m),
                                     .head = m->tied_embeddings ? 0 : vocab * h,
                                     .pooler = m->pooler ? h * h + h : 0};
-    p.embedding += tsim_tower_embedding_parameters(m);
+    p.embedding += tsim_tower_embedding_parameters(m) + tsim_shared_parameters(m);
     if (m->image.patch > 0)
         count_image(m, &p);
     return p;
@@ -97,6 +97,7 @@ static enum tsim_part of_entry(const struct tsim_model *m, struct tsim_layer_ent
         [TSIM_MIXING_SHORT] = {TSIM_PART_SHORT_LAYER, TSIM_PART_SHORT_EXPERT_LAYER, TSIM_PART_SHORT},
         [TSIM_MIXING_LIGHTNING] = {TSIM_PART_LIGHTNING_LAYER, TSIM_PART_LIGHTNING_EXPERT_LAYER, TSIM_PART_LIGHTNING},
         [TSIM_MIXING_BESIDE] = {TSIM_PART_BESIDE_LAYER, TSIM_PART_BESIDE_EXPERT_LAYER, TSIM_PART_BESIDE},
+        [TSIM_MIXING_SHARED] = {TSIM_PART_SHARED, TSIM_PART_SHARED, TSIM_PART_SHARED},
         [TSIM_MIXING_SEGMENT] = {TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER},
         [TSIM_MIXING_SPARSE] = {TSIM_PART_SPARSE_LAYER, TSIM_PART_SPARSE_EXPERT_LAYER, TSIM_PART_SPARSE},
         [TSIM_MIXING_MODULATED] = {TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER},
@@ -370,6 +371,9 @@ static const struct {
     {"attention and Mamba's recurrences beside it",
      "sim/model/layer_beside.c",
      {TSIM_PART_BESIDE_LAYER, TSIM_PART_BESIDE_EXPERT_LAYER, TSIM_PART_BESIDE}},
+    {"shared blocks used again, and Mamba's recurrences behind them",
+     "sim/model/layer_shared.c",
+     {TSIM_PART_SHARED, TSIM_PART_SHARED, TSIM_PART_SHARED}},
 };
 
 static double times_of(const struct tsim_parts *layers, const enum tsim_part parts[3]) {
@@ -415,7 +419,7 @@ static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, c
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *m, double first_length,
                                                            double last_length) {
     struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
-    struct tsim_layer_flops all = {0};
+    struct tsim_layer_flops all = {.products = 2 * tsim_shared_products(m)};
     for (int part = 0; part < TSIM_N_PARTS; part++) {
         if (layers.times[part] <= 0)
             continue;

@@ -14,13 +14,17 @@
 
 /* The parameters beside those of the layers, as exact counts; 0 in a layer list. */
 struct tsim_end_parameters {
-    double embedding;  /* token table or projection of patches, learned positions, and other_parameters */
+    double
+        embedding; /* token table or projection of patches, learned positions, other_parameters, blocks that layers share */
     double final_norm; /* of all stacks */
     double head;       /* 0 if it is tied to the embedding; the classifier of a model of images */
     double pooler;     /* held with the head, whole on every tensor rank */
 };
 struct tsim_end_parameters tsim_diffusion_ends(const struct tsim_model *model); /* layer_diffusion.c */
 double tsim_diffusion_end_flops(const struct tsim_model *model, double length); /* of a token in the forward pass */
+/* These return those of the blocks that layers share, and of their products alone; 0 without them. */
+double tsim_shared_parameters(const struct tsim_model *model);
+double tsim_shared_products(const struct tsim_model *model);
 struct tsim_end_parameters tsim_model_ends(const struct tsim_model *model);
 /* It counts the product of the tower's patches. tsim_tower_parameters includes it. */
 double tsim_tower_embedding_parameters(const struct tsim_model *model);

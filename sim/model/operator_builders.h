@@ -102,7 +102,8 @@ static inline double gathered_bytes(const struct tsim_op_shape *z) {
 }
 
 /* Adds the cast of an operand. A quantized layer reads the operand in 16 bits and writes it quantized, and once more
- * transposed for the weight gradient, except with scales of rows; operands of experts are cast one after another. If the
+ * transposed for the weight gradient, except with scales of rows; operands of experts are cast one after another, but by
+ * compiled frameworks in one kernel, as their products are (vLLM, fused_moe: moe_kernel_quantize_input of all rows). If the
  * scale is the tensor's own, a pass before the cast reads the tensor for its largest value: in fp8 unless the kernel
  * that wrote it has found that (`is_scaled`); in NVFP4 always, because the largest value of what is transposed is found
  * after a Hadamard transform (Transformer Engine, hadamard_transform/). MXFP8 has only scales of blocks. The cast is
@@ -116,8 +117,9 @@ static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_sha
                           (precision == TSIM_FP8 && !is_scaled && z->software->fp8_scaling == TSIM_SCALING_CURRENT);
     /* It is not transposed if there is no weight gradient. */
     double copies = tsim_is_frozen(z->scenario) || scales_rows(z) ? 1 : 2;
+    double kernels = z->software->fusion == TSIM_FUSION_COMPILE ? 1 : z->groups;
     elementwise(list, name, elements, (is_read_before ? 4 : 2) + copies * z->linear_bytes,
-                is_read_before ? 2 * z->groups : z->groups)
+                is_read_before ? 2 * kernels : kernels)
         ->parts = part;
 }
 
@@ -364,7 +366,7 @@ struct tsim_feed_forward {
 };
 extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer, tsim_mamba_mixer,
     tsim_mamba1_mixer, tsim_delta_mixer, tsim_short_mixer, tsim_lightning_mixer, tsim_beside_mixer, tsim_sparse_mixer,
-    tsim_segment_mixer, tsim_no_mixer;
+    tsim_shared_mixer, tsim_segment_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
 /* A kind of layer that is not a mixer and a feed-forward block has functions for the whole layer. `part` tells kinds

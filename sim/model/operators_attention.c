@@ -233,10 +233,10 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
 /* Adds the kernels from the residual stream to queries, keys and values. */
 static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
-    tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
-    tsim_op_take_weight(list, z, (z->query + z->key + z->value + z->gate) * z->h);
+    tsim_op_gather_input(list, z, "tensor: gather, attention", z->input);
+    tsim_op_take_weight(list, z, (z->query + z->key + z->value + z->gate) * z->input);
     struct tsim_op *qkv = gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value + z->gate,
-                               z->h, le, attention_bytes(z));
+                               z->input, le, attention_bytes(z));
     qkv->product = TSIM_PRODUCT_QKV;
     qkv->joined[0] = z->query + z->gate;
     qkv->joined[1] = z->key;
@@ -286,7 +286,7 @@ static void project_backward(struct tsim_op_list *list, const struct tsim_op_sha
                                                       .gather = "tensor: gather input, attention",
                                                       .reduce = "tensor: reduce, attention",
                                                       .n = z->query + z->key + z->value + z->gate,
-                                                      .k = z->h,
+                                                      .k = z->input,
                                                       .is_column_parallel = true});
 }
 
@@ -329,8 +329,16 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
     tsim_op_adapters_backward(list, &of.own, of.query_down);
 }
 
+/* Returns the shape with the width of what attention's first product takes. */
+static struct tsim_op_shape of_input(const struct tsim_op_shape *z) {
+    struct tsim_op_shape shape = *z;
+    shape.h = z->input;
+    return shape;
+}
+
 void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    tsim_op_norm_before_linear(list, z, "norm 1");
+    const struct tsim_op_shape input = of_input(z);
+    tsim_op_norm_before_linear(list, &input, "norm 1");
     if (z->model->latent.kv_rank > 0)
         project_latent_forward(list, z);
     else
@@ -383,7 +391,8 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
     else
         project_backward(list, z);
     tsim_op_layout_inputs(list, z);
-    tsim_op_norm_backward(list, z, "norm 1");
+    const struct tsim_op_shape input = of_input(z);
+    tsim_op_norm_backward(list, &input, "norm 1");
 }
 
 /* ---- parameters ---- */

@@ -270,7 +270,8 @@ static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const s
                                                : table + (double)m->positions * h + (double)m->other_parameters +
                                                      tsim_model_stacks(m) * (double)(m->relative_buckets * m->heads) /
                                                          (double)sc->parallelism.tensor +
-                                                     tsim_tower_embedding_parameters(m)));
+                                                     tsim_tower_embedding_parameters(m) +
+                                                     tsim_shared_parameters(m) / (double)sc->parallelism.tensor));
     if (last)
         tsim_part_add(&parts, counted(r, m, "final norm", p.final_norm + p.pooler));
     /* A tied table is held once if the first and the last part share a stage, otherwise twice. */

@@ -209,7 +209,7 @@ TSIM_TEST(every_missing_key_is_named) {
  * is. */
 TSIM_TEST(parts_are_named) {
     static const char *const CASES[][2] = {{"\"model_type\": \"gemma3n\"", "embeddings of every layer"},
-                                           {"\"model_type\": \"zamba2\"", "that layers share"},
+                                           {"\"model_type\": \"zamba\"", "that layers share"},
                                            {"\"model_type\": \"hymba\"", "side by side"},
                                            {"\"_class_name\": \"FluxTransformer2DModel\"", "diffusers"}};
     const struct tsim_model *model = NULL;

@@ -87,4 +87,37 @@ TSIM_TEST(side_by_side) {
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), stream);
 }
 
+/* Zamba2 7B has h = 3,584, attention of 32 heads of 224 that takes 2 h, f = 14,336, and a layer's own 128 columns and h x
+ * h. There are 81 layers, of which 13 have one of two blocks of B = 6 h w + w h + 3 h f weights, which count once among the
+ * parameters. */
+TSIM_TEST(shared_block) {
+    const double h = 3584, w = 7168, f = 14336, r = 128, block = 6 * h * w + w * h + 3 * h * f,
+                 own = h * h + r * (h + 2 * f);
+    begin("zamba2-7b", 1);
+    ck_assert_int_eq(tsim_model_layer(&x.model, 5), TSIM_PART_MAMBA);
+    ck_assert_int_eq(tsim_model_layer(&x.model, 6), TSIM_PART_SHARED);
+    ck_assert_double_eq(tsim_model_parameters(&x.model), 7356749648);
+    const double of_attention = 3 * h * w + w * h, beside = block - of_attention + own,
+                 whole = forward(TSIM_PART_SHARED);
+    ck_assert_double_eq(whole, forward(TSIM_PART_MAMBA) + forward(TSIM_PART_ATTENTION) + 2 * 4096 * beside);
+    ck_assert_double_eq(backward(TSIM_PART_SHARED),
+                        backward(TSIM_PART_MAMBA) + backward(TSIM_PART_ATTENTION) + 4 * 4096 * beside);
+    struct tsim_layer_flops of[3];
+    static const enum tsim_part PARTS[3] = {TSIM_PART_SHARED, TSIM_PART_MAMBA, TSIM_PART_ATTENTION};
+    for (int i = 0; i < 3; i++)
+        of[i] = tsim_layer_forward_flops(&x.model, PARTS[i], 4096, 4096);
+    ck_assert_double_eq(of[0].products - of[1].products, 2 * own);
+    ck_assert_double_eq_tol(of[0].core - of[1].core - of[2].core, 2 * block * (1 - 2.0 / 13), 1);
+    struct tsim_layer_flops all = tsim_model_forward_flops_per_token(&x.model, 4096, 4096);
+    ck_assert_double_eq_tol(
+        all.products + all.core,
+        68 * (of[1].products + of[1].core) + 13 * (of[1].products + of[1].core + of[2].core + 2 * own + 2 * block), 1);
+    ck_assert_double_eq(tsim_layer_cache_bytes(&x.scenario, TSIM_PART_SHARED),
+                        tsim_layer_cache_bytes(&x.scenario, TSIM_PART_MAMBA) +
+                            tsim_layer_cache_bytes(&x.scenario, TSIM_PART_ATTENTION));
+    const double without_mamba = whole - forward(TSIM_PART_MAMBA); /* whose two groups eight ranks do not divide */
+    begin("zamba2-7b", 8);
+    ck_assert_double_eq(8 * (forward(TSIM_PART_SHARED) - forward(TSIM_PART_MAMBA)), without_mamba);
+}
+
 TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -809,7 +809,7 @@ static void check_adapter(const struct check *c) {
                        "adapters need a transformer with a single stack of layers");
     if (a->experts != TSIM_ADAPTERS_OF_EACH && !(m->experts.count > 0 && a->targets & OF_FFN))
         WARN(c, "training.adapter.experts", "this has no effect, because no product of experts is among the targets");
-    if (m->memory > 0 || m->generator.layers > 0)
+    if (m->memory > 0 || m->generator.layers > 0 || m->shared.blocks > 0)
         tsim_diag_hint(FAIL(c, "training.adapter", "adapters of %.40s are not modelled", m->name), "kind: none");
     if (a->targets & ~tsim_adapter_targets(m))
         tsim_diag_hint(FAIL(c, "training.adapter.targets", "no layer of %.40s has some of these products", m->name),
@@ -828,6 +828,12 @@ static void check_adapter(const struct check *c) {
         refuse(c, "training.adapter", "split backward passes of a frozen model", "schedule: 1f1b or interleaved");
     if (tsim_streams_weights(c->sc))
         refuse(c, "training.adapter", "a frozen model whose weights are streamed", "another accelerator");
+}
+
+/* Stages would each have a copy of the blocks that their layers share. */
+static void check_shared(const struct check *c) {
+    if (c->sc->model->shared.blocks > 0 && c->sc->parallelism.pipeline > 1)
+        refuse(c, "parallelism.pipeline", "stages whose layers share weights", "pipeline: 1");
 }
 
 /* Each rank needs whole gradients to compress, and keeps the part of each that it did not send. */
@@ -1283,6 +1289,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_updates(c);
         check_offload(c);
         check_adapter(c);
+        check_shared(c);
         check_compression(c);
         check_kind(c);
         check_experts(c);

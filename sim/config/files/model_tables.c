@@ -112,6 +112,15 @@ static const struct tsim_key LIGHTNING_KEYS[] = {
 };
 TSIM_TABLE(LIGHTNING, LIGHTNING_KEYS, true);
 
+#define SHARED_INT(name_, help_)                                                                                       \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_shared, name_), .max = 1e6,                   \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key SHARED_KEYS[] = {
+    SHARED_INT(blocks, "blocks of attention and feed-forward, with the model's heads and widths, that layers of kind shared take in turn"),
+    SHARED_INT(adapter_rank, "rank of what each of these layers adds to the block's first product; 0: nothing"),
+};
+TSIM_TABLE(SHARED, SHARED_KEYS, true);
+
 static const struct tsim_key SHORT_CONVOLUTION_KEYS[] = {
     {.key = "kernel", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_short_convolution, kernel), .max = 1e6,
      .default_text = "0", .is_omitted_when_zero = true, .help = "tokens that the convolution of a layer of kind short-convolution spans"},
@@ -225,7 +234,7 @@ TSIM_TABLE(HEAD_ROWS, HEAD_ROWS_KEYS, true);
 static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
                                              {"mamba2", TSIM_MIXING_MAMBA}, {"mamba1", TSIM_MIXING_MAMBA1}, {"gated-delta", TSIM_MIXING_DELTA},
                                              {"short-convolution", TSIM_MIXING_SHORT}, {"lightning", TSIM_MIXING_LIGHTNING},
-                                             {"attention-beside-mamba2", TSIM_MIXING_BESIDE},
+                                             {"attention-beside-mamba2", TSIM_MIXING_BESIDE}, {"shared", TSIM_MIXING_SHARED},
                                              {"sparse", TSIM_MIXING_SPARSE}, {"segment", TSIM_MIXING_SEGMENT},
                                              {"modulated", TSIM_MIXING_MODULATED}, {"joint", TSIM_MIXING_JOINT},
                                              {"last-joint", TSIM_MIXING_LAST_JOINT}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
@@ -322,6 +331,8 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true, .help = "layers of kind short-convolution (LFM2)"},
     {.key = "lightning", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, lightning), .table = &LIGHTNING,
      .is_omitted_when_zero = true, .help = "layers of kind lightning (MiniMax-01, Ling linear)"},
+    {.key = "shared", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, shared), .table = &SHARED,
+     .is_omitted_when_zero = true, .help = "layers of kind shared: a block whose weights they share, before Mamba-2 (Zamba2)"},
     {.key = "index", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, index), .table = &INDEX,
      .is_omitted_when_zero = true, .help = "layers of kind sparse"},
     {.key = "diffusion", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, diffusion), .table = &DIFFUSION,
@@ -416,12 +427,15 @@ static void finish_mamba(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_mamba *a = &m->mamba;
     bool is_there = false;
     for (size_t i = 0; i < m->n_pattern; i++) {
-        is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA || m->pattern[i].kind == TSIM_MIXING_BESIDE;
+        is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA || m->pattern[i].kind == TSIM_MIXING_BESIDE ||
+                    m->pattern[i].kind == TSIM_MIXING_SHARED;
         if (m->pattern[i].kind == TSIM_MIXING_NONE && m->pattern[i].feed_forward == TSIM_FOLLOWING_NONE)
             FAIL_AT(c, "pattern", "a layer needs a mixer or a feed-forward block, and this one has neither");
     }
     check_block(c, is_there, a->heads > 0, "mamba2", "mamba",
                 "mamba: {heads: 128, head_dim: 64, state: 128, groups: 8} and {kind: mamba2} in the pattern");
+    check_block(c, has_kind(m, TSIM_MIXING_SHARED), m->shared.blocks > 0, "shared", "shared",
+                "shared: {blocks: 2, adapter_rank: 128} and {kind: shared} in the pattern");
     if (a->heads == 0)
         return;
     a->head_dim = a->head_dim ? a->head_dim : 64;

@@ -33,7 +33,7 @@ static const struct {
     {"gemma4|gemma4_text", "embeddings of every layer and heads of two widths"},
     {"deepseek_v4", "attention to compressed tokens and several residual streams (hyper-connections)"},
     {"hymba", "layers with attention and Mamba-1 side by side, and keys that layers share"},
-    {"zamba|zamba2", "attention blocks that layers share"},
+    {"zamba", "attention blocks that layers share, before Mamba-1"},
     {"longcat_flash", "two blocks of attention beside the experts of a layer, and experts that do nothing"},
     {"olmo_hybrid", "a gated delta rule with norms behind the blocks"},
     {"mimo_v2_flash|step3p5", "layers whose heads differ in number or width"},

@@ -798,10 +798,10 @@ static void finish_qwen(struct tsim_hf_reading *r) {
  * Mamba2's. */
 static void read_mamba(struct tsim_hf_reading *r) {
     r->model.mamba = (struct tsim_mamba){
-        .heads = tsim_hf_required(r, tsim_hf_key(r, "mamba_n_heads|mamba_num_heads|num_heads"), 1000000),
-        .head_dim = tsim_hf_required(r, tsim_hf_key(r, "mamba_d_head|mamba_head_dim|head_dim"), 1000000),
+        .heads = tsim_hf_required(r, tsim_hf_key(r, "mamba_n_heads|mamba_num_heads|n_mamba_heads|num_heads"), 1000000),
+        .head_dim = tsim_hf_required(r, tsim_hf_key(r, "mamba_d_head|mamba_head_dim|mamba_headdim|head_dim"), 1000000),
         .state = tsim_hf_required(r, tsim_hf_key(r, "mamba_d_state|ssm_state_size|state_size"), 1000000),
-        .groups = tsim_hf_required(r, tsim_hf_key(r, "mamba_n_groups|n_groups"), 1000000),
+        .groups = tsim_hf_required(r, tsim_hf_key(r, "mamba_n_groups|mamba_ngroups|n_groups"), 1000000),
         .kernel = tsim_hf_number(r, tsim_hf_key(r, "mamba_d_conv|conv_kernel"), 1, 1000, 4),
         .chunk = tsim_hf_number(r, tsim_hf_key(r, "mamba_chunk_size|chunk_size"), 1, 100000, 256)};
     tsim_hf_find(r, tsim_hf_key(r, "mamba_expand|expand"));
@@ -973,6 +973,36 @@ static void finish_falcon_h1(struct tsim_hf_reading *r) {
     PASS_OVER(r, "mamba_norm_before_gate", "expansion_factor", "mlp_expansion_factor", "attention_in_multiplier",
               "attention_out_multiplier", "key_multiplier", "lm_head_multiplier", "mlp_multipliers",
               "ssm_in_multiplier", "ssm_out_multiplier", "ssm_multipliers", "add_bos_token");
+}
+
+/* Zamba2: Mamba-2 in every layer, in some of them behind a block that they share. */
+static void finish_zamba2(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *types = tsim_hf_find(r, "layers_block_type");
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)m->layers, struct tsim_layer_entry);
+    if (!types || types->kind != TSIM_VALUE_SEQUENCE || types->n_items != (size_t)m->layers) {
+        tsim_hf_refuse(r, "layers_block_type", "not mamba or hybrid for each layer");
+        return;
+    }
+    for (int64_t i = 0; i < m->layers; i++)
+        entries[i] = (struct tsim_layer_entry){
+            .kind = tsim_value_is_text(types->items[i], "hybrid") ? TSIM_MIXING_SHARED : TSIM_MIXING_MAMBA,
+            .feed_forward = TSIM_FOLLOWING_NONE,
+            .count = 1};
+    put_pattern(r, entries, (size_t)m->layers, m->layers);
+    read_mamba(r);
+    m->head_dim = 2 * m->hidden / m->heads;
+    m->position = tsim_hf_flag(r, "use_mem_rope", false) ? TSIM_POSITION_ROPE : TSIM_POSITION_NONE;
+    m->shared.blocks = tsim_hf_number(r, "num_mem_blocks", 1, 1000, 1);
+    int64_t rank = tsim_hf_number(r, tsim_hf_key(r, "adapter_rank|lora_rank"), 1, 100000, 128);
+    if (tsim_hf_flag(r, tsim_hf_key(r, "use_shared_mlp_adapter|use_shared_block_lora"), false))
+        m->shared.adapter_rank = rank;
+    if (tsim_hf_flag(r, tsim_hf_key(r, "use_shared_attention_adapter|use_shared_attention_lora"), false))
+        tsim_hf_refuse(r, "use_shared_attention_adapter", "products of each layer beside the shared block's attention");
+    if (tsim_hf_flag(r, "add_bias_linear", false))
+        tsim_hf_refuse(r, "add_bias_linear", "biases, which no released Zamba2 has");
+    PASS_OVER(r, "hybrid_layer_ids", "attention_head_dim", "attention_hidden_size", "kv_channels", "num_query_groups",
+              "use_long_context", "num_logits_to_keep", "use_mamba_kernels", "ffn_hidden_size");
 }
 
 /* Granite 4: Mamba-2 or attention in each layer, as layer_types says, then experts with a wide one for all tokens, or
@@ -1295,6 +1325,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .finish = finish_granite_hybrid},
     {.types = "bamba", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}, .finish = finish_bamba},
     {.types = "falcon_h1", NEEDS_GROUPS, .fixed = {LLAMA_LIKE}, .finish = finish_falcon_h1},
+    {.types = "zamba2", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_zamba2},
     {.types = "minimax|minimax_text_01|minimax_m1|MiniMaxText01|MiniMaxM1", NEEDS_GROUPS, .fixed = {LLAMA_LIKE},
      .finish = finish_minimax01},
     {.types = "bailing_moe_linear|bailing_hybrid|bailing_moe_v2_5", GROUPED_NAMES, .fixed = {LLAMA_LIKE},
