@@ -50,6 +50,11 @@ blind_by() { # TITLE EXPRESSION
     }' "$blind_table" | score "$1"
 }
 
+# A row of README's table, out of a table of one row.
+readme_row() { # TEXT
+  awk -F' [|] ' -v text="$1" 'END {sub(/ \|$/, "", $7); printf "| %s | %s | %s | %s | %s |\n", text, $2, $3, $4, $7}'
+}
+
 # ACCELERATOR YEAR of those of the catalogue and of measured machines; one without a year has that of the one it extends.
 years() {
   awk -F': *' '{sub(/ *#.*/, "")} FNR == 1 {name = FILENAME; gsub(/.*\/|\.yaml$/, "", name); names[name]}
@@ -63,26 +68,39 @@ years() {
 }
 
 # Lines "KEY ERROR BLIND" -> a row for each key: how many runs, their mean error, and the same of those that were predicted blind.
-year_of='BEGIN {n = split(years, word, /[ \n]+/); for (i = 1; i < n; i += 2) year[word[i]] = word[i + 1]} '
-blind_group='kind == "dense transformer" ? "dense transformers" : kind == "mixture of experts" ? "mixtures of experts" : "other models, and adapters"'
-group='model == "dense" ? "dense transformers" : model == "experts" ? "mixtures of experts" : "other models, and adapters"'
-era='year[accelerator] < 2022 ? "accelerators of 2017 to 2021" : year[accelerator] < 2024 ? "accelerators of 2022 and 2023" : "accelerators of 2024 and 2025"'
-side_by_side() { # TITLE EXPRESSION-OF-BLIND EXPRESSION
-  echo
+side_by_side() { # TITLE
   echo "| $1 | runs in the repository | their mean error | runs predicted blind | their mean error |"
   echo '| --- | --- | --- | --- | --- |'
-  {
-    awk -F, -v years="$(years)" "$year_of"'NR > 1 && $8 != "" {accelerator = $4; kind = $5; print ('"$2"') "\t" $8 / $7 - 1 "\t" 1}' "$blind_table"
-    awk -F, -v years="$(years)" "$year_of"'NR > 1 {accelerator = $3; model = $6; print ('"$3"') "\t" 1 / $15 - 1 "\t" 0}' "$table"
-  } | awk -F'\t' '
+  awk -F'\t' '
     function figures(n, sum) {return n ? n " | " sprintf("%.1f %%", 100 * sum / n) : " | "}
     {keys[$1]; n[$1, $3]++; sum[$1, $3] += ($2 < 0 ? -$2 : $2)}
     END {for (key in keys) print "| " key " | " figures(n[key, 0], sum[key, 0]) " | " figures(n[key, 1], sum[key, 1]) " |"}' | sort
 }
 
-# A row of README's table, out of a table of one row.
-readme_row() { # TEXT
-  awk -F' [|] ' -v text="$1" 'END {sub(/ \|$/, "", $7); printf "| %s | %s | %s | %s | %s |\n", text, $2, $3, $4, $7}'
+# The kinds of models, and what is no step: rounds of post-training and generation, of the runs that are compared. A blind run has the
+# kind that its traits say, or, where no step of it is scored, the one that was recorded.
+kinds() {
+  {
+    awk -F, 'FNR == 1 {next} NR == FNR {model[$1] = $6; next} $8 != "" {print ($1 in model ? model[$1] : $5) "\t" $8 / $7 - 1 "\t" 1}' \
+      hardware/calibration/blind-residuals.csv "$blind_table"
+    awk -F, 'NR > 1 {print $6 "\t" 1 / $15 - 1 "\t" 0}' "$table"
+    awk -F, '$3 ~ /^post_training|^generated/ {print $3 "\t" $4 "\t" 0}' hardware/calibration/compared.csv
+  } | awk -F'\t' -v OFS='\t' '
+    BEGIN {
+      n = split("cnn=convolutional,dlrm=recommendation,dense=dense transformer,experts=mixture of experts,adapters=with adapters,hybrid=state-space hybrid,post_training_time=rounds of GRPO,generated_tokens_per_s_per_gpu=generation alone", word, ",")
+      for (i = 1; i <= n; i++) {split(word[i], half, "="); name[half[1]] = half[2]}
+    }
+    $1 in name {$1 = name[$1]}
+    {print}' | side_by_side 'kind of model or work'
+}
+
+# Runs by an EXPRESSION of the accelerator or of its year.
+accelerators() { # TITLE EXPRESSION
+  local year_of='BEGIN {n = split(years, word, /[ \n]+/); for (i = 1; i < n; i += 2) year[word[i]] = word[i + 1]} '
+  {
+    awk -F, -v years="$(years)" "$year_of"'NR > 1 && $8 != "" {accelerator = $4; print ('"$2"') "\t" $8 / $7 - 1 "\t" 1}' "$blind_table"
+    awk -F, -v years="$(years)" "$year_of"'NR > 1 {accelerator = $3; print ('"$2"') "\t" 1 / $15 - 1 "\t" 0}' "$table"
+  } | side_by_side "$1"
 }
 
 accuracy() {
@@ -92,10 +110,11 @@ accuracy() {
   by '' '"all"' | readme_row 'in the repository: tsim was improved on them'
 }
 
-# The same runs by kind of model and by age of the machine, in coarse groups.
+# The same runs by what is trained and by age of the machine.
 groups() {
-  side_by_side 'of them' "$blind_group" "$group"
-  side_by_side '' "$era" "$era" | tail -n +4
+  local era='year[accelerator] < 2022 ? "accelerators of 2017 to 2021" : year[accelerator] < 2024 ? "accelerators of 2022 and 2023" : "accelerators of 2024 and 2025"'
+  kinds
+  accelerators '' "$era" | tail -n +3
 }
 
 # Without the column of intervals: there are none of memory.
@@ -175,7 +194,7 @@ misses() {
 compared_kinds() {
   awk -F'\t' 'FNR == 1 {file++}
     file == 1 {pattern[++n] = $1; text[n] = $2; why[n] = $3; next}
-    FNR > 1 {split($0, c, ","); for (i = 1; i <= n && c[1] !~ "^" pattern[i]; i++); runs[i]++; bias[i] += c[4]; sum[i] += (c[4] < 0 ? -c[4] : c[4]); inside[i] += (c[5] == "yes")}
+    FNR > 1 {split($0, c, ","); for (i = 1; i <= n && c[1] !~ "^(" pattern[i] ")"; i++); runs[i]++; bias[i] += c[4]; sum[i] += (c[4] < 0 ? -c[4] : c[4]); inside[i] += (c[5] == "yes")}
     END {
       print "| runs | number | mean error | bias | within the interval | why they are not scored |"
       print "| --- | --- | --- | --- | --- | --- |"
@@ -216,14 +235,14 @@ build/tsim validate scenarios/published
 
 ![Predicted against measured step time](accuracy.svg)
 
-## By kind of model
+## By kind
+
 TEXT
-  side_by_side 'kind of model' 'kind == "cnn" ? "convolutional" : kind == "dlrm" ? "recommendation" : kind' \
-    'model == "cnn" ? "convolutional" : model == "dlrm" ? "recommendation" : model == "dense" ? "dense transformer" : model == "experts" ? "mixture of experts" : model == "adapters" ? "with adapters" : model'
-  printf '\n## By year of the accelerator\n'
-  side_by_side year 'year[accelerator]' 'year[accelerator]'
-  printf '\n## By machine\n'
-  side_by_side accelerator accelerator accelerator
+  kinds
+  printf '\n## By year of the accelerator\n\n'
+  accelerators year 'year[accelerator]'
+  printf '\n## By machine\n\n'
+  accelerators accelerator accelerator
   cat <<'TEXT'
 
 ## Memory

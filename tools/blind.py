@@ -33,6 +33,8 @@ def kind(scenario):
         return model["kind"]
     if scenario["training"].get("adapter", {}).get("kind", "none") != "none":
         return "with adapters"
+    if model.get("diffusion"):
+        return "diffusion transformer"
     return "mixture of experts" if model.get("experts", {}).get("count", 0) > 1 else "dense transformer"
 
 
