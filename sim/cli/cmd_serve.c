@@ -467,11 +467,12 @@ static const struct tsim_serve_page PAGES[] = {
 static bool confine(struct tsim_arena *arena) {
     static const char *const PARTS[] = {"models", "hardware", "scenarios"};
     enum { N = sizeof PARTS / sizeof PARTS[0] };
-    const char *folders[N], *folder = tsim_catalogue_folder(arena);
+    const char *folders[N + 1], *folder = tsim_catalogue_folder(arena), *own = tsim_catalogue_own_folder(arena);
     for (size_t i = 0; folder && i < N; i++)
         folders[i] = tsim_arena_printf(arena, "%s/%s", folder, PARTS[i]);
+    folders[N] = tsim_arena_printf(arena, "%s/hardware/families", own ? own : "");
     if (folder)
-        tsim_files_confine(folders, N);
+        tsim_files_confine(folders, own ? N + 1 : N);
     else
         fputs("tsim serve: there is no catalogue; TSIM_DATA names the folder that holds it\n", stderr);
     return folder != NULL;

@@ -84,8 +84,7 @@ static bool holds_catalogue(struct tsim_arena *arena, const char *folder) {
            is_folder(tsim_arena_printf(arena, "%s/scenarios", folder));
 }
 
-/* Returns the folder of the catalogue that came with the program. */
-static const char *own_folder(struct tsim_arena *arena) {
+const char *tsim_catalogue_own_folder(struct tsim_arena *arena) {
     if (TSIM_SOURCE_TREE[0] && is_folder(TSIM_SOURCE_TREE "/hardware"))
         return TSIM_SOURCE_TREE;
     return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : beside_program(arena);
@@ -95,7 +94,7 @@ const char *tsim_catalogue_folder(struct tsim_arena *arena) {
     const char *data = getenv("TSIM_DATA");
     if (data && *data)
         return holds_catalogue(arena, data) ? tsim_arena_strdup(arena, data) : NULL;
-    return own_folder(arena);
+    return tsim_catalogue_own_folder(arena);
 }
 
 /* Returns whether the text has only letters, digits, '.', '_' and '-', and no leading dot, so that an id never leaves
@@ -136,7 +135,7 @@ static const char *find_file(struct tsim_arena *arena, enum tsim_catalogue_kind 
 /* A catalogue of the user's own need not have families: those of the program's then serve. */
 static const char *find_family(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
                                struct stat *info) {
-    const char *const roots[] = {tsim_catalogue_folder(arena), own_folder(arena)}, *file = NULL;
+    const char *const roots[] = {tsim_catalogue_folder(arena), tsim_catalogue_own_folder(arena)}, *file = NULL;
     for (size_t i = 0; i < 2 && KINDS[kind].families && is_id(id) && !file; i++)
         file = roots[i] ? file_in(arena, roots[i], KINDS[kind].families, id, info) : NULL;
     return file;

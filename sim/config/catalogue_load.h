@@ -31,6 +31,8 @@ bool tsim_catalogue_find_kind(const char *word, enum tsim_catalogue_kind *kind);
  * else PREFIX/share/tsim, else share/tsim beside the folder that the program is in. Returns NULL if there is none. The
  * text is allocated from `arena`. */
 const char *tsim_catalogue_folder(struct tsim_arena *arena);
+/* Returns the folder that would be in use without $TSIM_DATA. A catalogue without hardware/families uses this one's. */
+const char *tsim_catalogue_own_folder(struct tsim_arena *arena);
 
 /* Keeps in `arena` the parsed files that scenarios name, for the scenarios that this thread opens from now on, as a
  * server does. A file that has changed is read anew. NULL ends that. */
