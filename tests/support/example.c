@@ -108,7 +108,6 @@ void example_init(struct example *e) {
         .schedule = TSIM_SCHEDULE_1F1B,
         .overlap = {.gradients = true, .parameters = true, .pipeline = true},
         .order = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT, TSIM_AXIS_DATA, TSIM_AXIS_PIPELINE}};
-    sc->cost.date = "2026";
     sc->energy = (struct tsim_energy_spec){.pue = 1};
     sc->simulation = (struct tsim_simulation_spec){.steps = 1, .seed = 1, .network = TSIM_NETWORK_FLUID, .fold = true};
     sc->cost = (struct tsim_cost_spec){.date = "2026"};
