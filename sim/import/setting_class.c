@@ -1,6 +1,8 @@
 #include "import/setting_class.h"
 
 #include "base/among.h"
+#include "config/catalogue_load.h"
+#include "config/text/document.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -140,34 +142,27 @@ bool tsim_may_be_layers(const char *key) {
     return has_word(key, "layer layers block blocks expert experts encoder projector", false);
 }
 
-static size_t count(const struct tsim_setting_class *classes) {
-    size_t n = 0;
-    while (classes[n].patterns)
-        n++;
-    return n;
-}
-
 /* Finds the first pattern that matches the setting. Returns its class, or NULL. */
 static const struct tsim_setting_class *find_pattern(const char *key, const struct tsim_value *value,
-                                                     const struct tsim_setting_class *classes, size_t n_classes,
-                                                     const char **pattern, size_t *length) {
+                                                     const struct tsim_setting_classes *classes, const char **pattern,
+                                                     size_t *length) {
     const bool is_off = value && tsim_value_is_off(value);
-    for (size_t i = 0; i < n_classes; i++) {
-        if (classes[i].of_section) {
-            const size_t n = strlen(classes[i].patterns);
+    for (size_t i = 0; i < classes->n; i++) {
+        const struct tsim_setting_class *class = &classes->rows[i];
+        if (class->of_section) {
+            const size_t n = strlen(class->patterns);
             const struct tsim_setting_class *found = NULL;
-            if (strncmp(key, classes[i].patterns, n) == 0)
-                found =
-                    find_pattern(key + n, value, classes[i].of_section, count(classes[i].of_section), pattern, length);
+            if (strncmp(key, class->patterns, n) == 0)
+                found = find_pattern(key + n, value, class->of_section, pattern, length);
             if (found)
                 return found;
             continue;
         }
-        for (const char *at = classes[i].patterns; *at; at += strspn(at, " ")) {
+        for (const char *at = class->patterns; *at; at += strspn(at, " ")) {
             *pattern = at;
             *length = strcspn(at, " ");
             if (matches(at, *length, key, value, is_off))
-                return &classes[i];
+                return class;
             at += *length;
         }
     }
@@ -175,14 +170,14 @@ static const struct tsim_setting_class *find_pattern(const char *key, const stru
 }
 
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
-                                                       const struct tsim_setting_class *classes, size_t n_classes) {
+                                                       const struct tsim_setting_classes *classes) {
     const char *pattern;
     size_t length;
-    return find_pattern(key, value, classes, n_classes, &pattern, &length);
+    return find_pattern(key, value, classes, &pattern, &length);
 }
 
-bool tsim_is_any_of_family(const char *key, const struct tsim_value *value, const struct tsim_setting_class *classes,
-                           size_t n_classes) {
+bool tsim_is_any_of_family(const char *key, const struct tsim_value *value,
+                           const struct tsim_setting_classes *classes) {
     static const char OF_FILES[] = "checkpoint checkpoints dataset datasets dataloader loader tokenizer callbacks "
                                    "callback loggers exp ci variables prompt streams lighteval launcher";
     const char *pattern, *dot = strrchr(key, '.');
@@ -191,7 +186,7 @@ bool tsim_is_any_of_family(const char *key, const struct tsim_value *value, cons
     memcpy(text, key, length);
     text[length] = '\0';
     if (has_word(text, OF_FILES, false) || tsim_is_housekeeping(key) || !tsim_may_change_run(dot ? dot + 1 : key) ||
-        !find_pattern(key, value, classes, n_classes, &pattern, &length) || memchr(pattern, '=', length))
+        !find_pattern(key, value, classes, &pattern, &length) || memchr(pattern, '=', length))
         return false;
     if (length >= sizeof text)
         length = sizeof text - 1;
@@ -204,4 +199,89 @@ bool tsim_is_any_of_family(const char *key, const struct tsim_value *value, cons
     *star = '\0';
     /* All that begins with "wandb_" or "eval_" is about logs or evaluation, whatever follows; a section is not. */
     return star == text || star[-1] == '.' || !tsim_is_housekeeping(text);
+}
+
+/* ---- reading ---- */
+
+enum { MOST_DEPTH = 4 };
+
+static enum tsim_status read_beside(struct tsim_arena *arena, const char *name, const struct tsim_value **root,
+                                    struct tsim_diags *diags) {
+    const char *folder = tsim_catalogue_folder(arena);
+    return tsim_document_read(arena, tsim_arena_printf(arena, "%s/models/settings/%s.yaml", folder ? folder : "", name),
+                              root, diags);
+}
+
+/* This reads one file. */
+struct reader {
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
+    int depth;                                 /* files that name it, one the next */
+    const struct tsim_value *reasons, *common; /* its own, and those of all files */
+};
+
+static enum tsim_status fail(const struct reader *reader, const struct tsim_value *at, const char *what) {
+    tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, at, "settings", "%s", what);
+    return TSIM_ERR_SCHEMA;
+}
+
+static const char *text_of(const struct tsim_value *value) {
+    return value && value->kind == TSIM_VALUE_SCALAR ? value->text : NULL;
+}
+
+/* Finds the sentence of a row: its own, or the one that it names. */
+static const char *why_of(const struct reader *reader, const struct tsim_value *row) {
+    const char *name = text_of(tsim_value_find(row, "reason"));
+    if (!name)
+        return text_of(tsim_value_find(row, "why"));
+    const struct tsim_value *own = reader->reasons ? tsim_value_find(reader->reasons, name) : NULL;
+    return text_of(own ? own : tsim_value_find(reader->common, name));
+}
+
+static enum tsim_status read_file(struct tsim_arena *arena, const char *name, int depth,
+                                  struct tsim_setting_classes *classes, struct tsim_diags *diags);
+
+static enum tsim_status read_row(const struct reader *reader, const struct tsim_value *row,
+                                 struct tsim_setting_class *class) {
+    static const char *const KINDS[] = {"no_effect", "not_modelled", "refused"};
+    const char *of = text_of(tsim_value_find(row, "of")), *prefix = text_of(tsim_value_find(row, "prefix"));
+    class->is_near = tsim_value_find(row, "approximate") != NULL;
+    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0] && !class->patterns; i++) {
+        class->patterns = text_of(tsim_value_find(row, KINDS[i]));
+        class->changes_run = i == 2;
+        class->why = i == 0 ? NULL : why_of(reader, row);
+        if (class->patterns && i > 0 && !class->why)
+            return fail(reader, row, "a row without a why, or with a reason that is not among the reasons");
+    }
+    if (class->patterns)
+        return TSIM_OK;
+    if (!of || reader->depth > MOST_DEPTH)
+        return fail(reader, row,
+                    of ? "files that name each other" : "a row needs one of no_effect, not_modelled, refused and of");
+    struct tsim_setting_classes *section = TSIM_NEW(reader->arena, struct tsim_setting_classes);
+    *class = (struct tsim_setting_class){.patterns = prefix ? prefix : "", .of_section = section};
+    return read_file(reader->arena, of, reader->depth + 1, section, reader->diags);
+}
+
+static enum tsim_status read_file(struct tsim_arena *arena, const char *name, int depth,
+                                  struct tsim_setting_classes *classes, struct tsim_diags *diags) {
+    const struct tsim_value *root, *common;
+    *classes = (struct tsim_setting_classes){NULL, 0};
+    TSIM_TRY(read_beside(arena, name, &root, diags));
+    TSIM_TRY(read_beside(arena, "common", &common, diags));
+    const struct reader reader = {arena, diags, depth, tsim_value_find(root, "reasons"),
+                                  tsim_value_find(common, "reasons")};
+    const struct tsim_value *rows = tsim_value_find(root, "settings");
+    if (!rows || rows->kind != TSIM_VALUE_SEQUENCE || !reader.common)
+        return fail(&reader, root, "a file of settings is a list, and common.yaml has reasons");
+    struct tsim_setting_class *read = TSIM_NEW_ARRAY(arena, rows->n_items, struct tsim_setting_class);
+    for (size_t i = 0; i < rows->n_items; i++)
+        TSIM_TRY(read_row(&reader, rows->items[i], &read[i]));
+    *classes = (struct tsim_setting_classes){read, rows->n_items};
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_setting_classes_read(struct tsim_arena *arena, const char *name,
+                                           struct tsim_setting_classes *classes, struct tsim_diags *diags) {
+    return read_file(arena, name, 0, classes, diags);
 }

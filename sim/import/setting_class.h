@@ -15,20 +15,28 @@ struct tsim_setting_class {
     const char *why; /* NULL: no effect on performance; else the effect that is not modelled, for a warning */
     /* It changes the model, the data type, the batch or the parallelism: an error, unless --ignore names it. */
     bool changes_run;
-    /* The classes of another program's settings; `patterns` is then the prefix of their keys here. A row without
-     * patterns ends them. */
-    const struct tsim_setting_class *of_section;
+    bool is_near; /* what is left without it is near what it is: --approximate takes that */
+    /* The classes of another program's settings; `patterns` is then the prefix of their keys here. */
+    const struct tsim_setting_classes *of_section;
 };
+struct tsim_setting_classes {
+    const struct tsim_setting_class *rows;
+    size_t n;
+};
+
+/* Reads the classes of a program's settings from models/settings/NAME.yaml of the catalogue; common.yaml beside it says
+ * how such a file is written. After a mistake, which is reported, there are none. */
+enum tsim_status tsim_setting_classes_read(struct tsim_arena *arena, const char *name,
+                                           struct tsim_setting_classes *classes, struct tsim_diags *diags);
 
 /* Returns the class of a setting by its key here and its value; NULL if there is none. Without a value, it returns the
  * first class with a pattern of the key, whatever values that is about. */
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
-                                                       const struct tsim_setting_class *classes, size_t n_classes);
+                                                       const struct tsim_setting_classes *classes);
 /* Returns whether a setting has its class only because its name belongs to a family (a pattern with a star: SECTION.*,
  * moe_*) whose members nobody has listed, though it may be about the model, its data types, the batch or the plan. A
  * member that changes nothing is listed before its family. */
-bool tsim_is_any_of_family(const char *key, const struct tsim_value *value, const struct tsim_setting_class *classes,
-                           size_t n_classes);
+bool tsim_is_any_of_family(const char *key, const struct tsim_value *value, const struct tsim_setting_classes *classes);
 /* Returns whether the words of a key that no class knows are about files, names, logs, evaluation, or numbers of the
  * learning rate and of initialization, on which no step's time depends. Words about models, plans and configurations in
  * it rule that out. */

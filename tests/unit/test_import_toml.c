@@ -39,7 +39,7 @@ static const struct {
 TSIM_TEST_ROWS(as_the_specification, CASES) {
     struct tsim_import_input input = {"x.toml", CASES[_i].text, strlen(CASES[_i].text), NULL, 0};
     struct tsim_recipe r;
-    tsim_recipe_init(&r, &arena, &input, "TOML", &diags);
+    tsim_recipe_init(&r, &arena, &input, "TOML", NULL, &diags);
     ck_assert_int_eq(tsim_toml_read(&r), TSIM_OK);
     const char *all = "";
     for (size_t i = 0; i < r.n_settings; i++)
@@ -63,7 +63,7 @@ TSIM_TEST(many_strings_take_little_memory) {
     text = tsim_arena_printf(&arena, "%s]", text);
     struct tsim_import_input input = {"x.toml", text, strlen(text), NULL, 0};
     struct tsim_recipe r;
-    tsim_recipe_init(&r, &arena, &input, "TOML", &diags);
+    tsim_recipe_init(&r, &arena, &input, "TOML", NULL, &diags);
     size_t before = arena.used_bytes;
     ck_assert_int_eq(tsim_toml_read(&r), TSIM_OK);
     ck_assert_uint_eq(r.settings[0].value->n_items, N);

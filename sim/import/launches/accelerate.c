@@ -6,39 +6,8 @@
 #include "import/launches/hf_trainer.h"
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
-#include "import/setting_class_rows.h"
 
 #include <string.h>
-
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("use_cpu=[tT]rue distributed_type=MULTI_CPU distributed_type=MULTI_XPU distributed_type=MPS",
-            "training on a CPU"),
-    REFUSED("fp8_config.backend=MSAMP", "optimizer states of 8 bits"),
-    SPEED("fsdp_config.fsdp_offload_params=[tT]rue deepspeed_config.offload_param_device=cpu "
-          "deepspeed_config.offload_param_device=nvme",
-          "parameters on the host or a disk: memory and time are those without it"),
-    SPEED("fsdp_config.fsdp_auto_wrap_policy=NO_WRAP", "one unit of all parameters"),
-    SPEED("deepspeed_config.offload_optimizer_device=nvme", "the optimizer on a disk; in tsim it is on the host"),
-    SPEED("ipex_config.*", "Intel's extension"),
-    SPEED("fsdp_config.fsdp_backward_prefetch=NO_PREFETCH fsdp_config.fsdp_backward_prefetch_policy=NO_PREFETCH "
-          "fsdp_config.backward_prefetch=NO_PREFETCH",
-          "shards that are gathered when they are needed: parallelism.prefetch"),
-    NOTHING("parallelism_config.parallelism_config_dp_shard_size fsdp_config.fsdp_auto_wrap_policy "
-            "fsdp_config.fsdp_backward_prefetch* fsdp_config.fsdp_cpu_ram_efficient_loading "
-            "fsdp_config.fsdp_forward_prefetch fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_sync_module_states "
-            "fsdp_config.fsdp_use_orig_params fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.fsdp_version "
-            "deepspeed_config.gradient_clipping deepspeed_config.gradient_clip deepspeed_config.contiguous_gradients "
-            "deepspeed_config.zero3_save_16bit_model"),
-    NOTHING("compute_environment debug distributed_type downcast_bf16 enable_cpu_affinity gpu_ids machine_rank "
-            "main_process_* main_training_function mixed_precision num_machines num_processes rdzv_* same_network "
-            "tpu_* use_cpu use_mps_device deepspeed_config.* fsdp_config.* megatron_lm_config.* fp8_config.* "
-            "parallelism_config.* dynamo_config.* dynamo_backend command_file commands num_cpu_threads_per_process "
-            "mpirun_config.* max_restarts monitor_interval ec2_instance_type profile region image_uri py_version "
-            "pytorch_version transformers_version iam_role_name sagemaker_* additional_args base_job_name ps_config* "
-            "deepspeed_hostfile"),
-    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
-};
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 /* Writes the machine: each process is one accelerator. */
 static void add_world(struct tsim_recipe *r) {
@@ -167,14 +136,14 @@ enum tsim_status tsim_import_accelerate(struct tsim_arena *arena, const struct t
     struct tsim_recipe r;
     const struct tsim_value *root;
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
-    tsim_recipe_init(&r, arena, input, "accelerate", diags);
+    tsim_recipe_init(&r, arena, input, "accelerate", "accelerate", diags);
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
     if (!tsim_value_find(root, "distributed_type") && !tsim_value_find(root, "num_processes"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "neither distributed_type nor num_processes in it"),
                        "the YAML that `accelerate config` writes");
-    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+    else if (tsim_recipe_accepts(&r))
         build(&r);
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    enum tsim_status status = tsim_recipe_finish(&r, result);
     tsim_recipe_release(&r);
     return status;
 }

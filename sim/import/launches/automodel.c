@@ -7,90 +7,10 @@
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
-#include "import/setting_class_rows.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PART_OF_MODEL "this trains a part of the model; tsim can do that only with adapters"
-#define CHANGED "a changed model: give its configuration with --hf CONFIG"
-
-/* A key in any of the sections that describe the ranks; older files have two others. */
-#define RANKS(key) "distributed." key " distributed_config." key " parallelizer." key " "
-#define PIPELINE(key) "distributed.pipeline." key " autopipeline." key " pipeline." key " "
-
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("model._target_=*ImageTextToText* model._target_=*Multimodal* model._target_=*MultiModal* "
-            "model._target_=*Speech* *_target_=*diffusion* *_target_=*.vlm.* recipe=*VLM* recipe=*[dD]iffusion* "
-            "flow_matching.* processor.* recipe=*ASR* freeze_config.freeze_vision_tower=OFF dit.* fm.*",
-            IMAGES),
-    REFUSED("recipe=*[kK]nowledgeDistill* *_target_=*.kd.* *_target_=*kd_loss* teacher_model.* kd_ratio kd_* "
-            "recipe=*Eagle* *_target_=*eagle* recipe=*Dflash* *_target_=*dllm* recipe=*DPO* recipe=*GRPO*",
-            "this distils a model, or does not train it to predict the next token"),
-    REFUSED("model._target_=*SequenceClassification* model._target_=*[eE]ncoder* recipe=*[eE]ncoder* "
-            "*_target_=*.retrieval.* *_target_=*biencoder* recipe=*Embedding*",
-            "this trains an encoder or a classifier"),
-    REFUSED("model.config.num_hidden_layers model.config.n_layer model.config.hidden_size model.config.n_embd "
-            "model._target_=*gpt2* "
-            "model._target_=*titans* model.num_hidden_layers model.config.num_layers model.hf_config_overrides.*",
-            CHANGED),
-    REFUSED("qat.enabled quantization.qat* qat_* qat.*", "weights of fewer bits in the products"),
-    REFUSED("optimizer._target_=*[dD]ion* optimizer._target_=*Lion*",
-            "an optimizer that is not modelled: its states and its step"),
-    REFUSED("peft.use_dora=[tT]rue peft._target_=*vera* peft.moe_rank_scaling=[tT]rue", "adapters of another kind"),
-    SPEED("model.use_liger_kernel use_liger_kernel",
-          "Liger's fused kernels: software.cross_entropy and software.fusion"),
-    SPEED("unpacked", NOT_PACKED),
-    SPEED("distributed.offload_policy* distributed.offload_policy.* offload_policy.*", "parameters on the host"),
-    SPEED("mtp.*", "a module that predicts further tokens"),
-    SPEED("fp8.filter_fqns", "products that stay in 16 bits"),
-    SPEED("distributed.defer_fsdp_grad_sync=OFF distributed_config.defer_fsdp_grad_sync=OFF "
-          "parallelizer.defer_fsdp_grad_sync=OFF",
-          "gradients reduced behind each micro-batch; in tsim behind the last one"),
-    SPEED("model.backend.rope_fusion=OFF", "a fusion switched off"),
-    SPEED("model.backend.experts", "another kernel for the products of experts"),
-    SPEED("distributed.fsdp2_*_prefetch_depth distributed.enable_fsdp2_prefetch distributed.enable_fsdp2_prefetch=OFF",
-          "how far ahead shards are gathered: parallelism.prefetch"),
-    SPEED("distributed.moe.reshard_after_forward", "experts' weights gathered again for the backward pass"),
-    SPEED("optimizer.store_param_remainders", "copies of the weights that have only the bits which the weights lack"),
-    SPEED("peft.exclude_modules", "products without an adapter among those that have one"),
-    NOTHING(
-        "distributed.mp_policy.param_dtype distributed.mp_policy.output_dtype clip_grad_norm.max_norm "
-        "optimizer.bias_correction optimizer.exp_avg_dtype optimizer.exp_avg_sq_dtype "
-        "model.backend.rms_norm model.backend.enable_hf_state_dict_adapter model.load_base_model "
-        "model.backend.enable_fsdp_optimizations compile.mode autopipeline.layers_per_stage autopipeline.pp_schedule "
-        "autopipeline.round_virtual_stages_to_pp_multiple distributed.pipeline.layers_per_stage "
-        "distributed.pipeline.pp_schedule distributed.pipeline.round_virtual_stages_to_pp_multiple "
-        "fp8.enable_fsdp_float8_all_gather fp8.force_recompute_fp8_weight_in_bwd optimizer.adam_w_mode "
-        "fp8.precompute_float8_dynamic_scale_for_fsdp"),
-    SPEED("nsys.* profiling.* profiler.*", "the cost of profiling"),
-    NOTHING(
-        "recipe recipe.* seed benchmark.* step_scheduler.* dist_env.* rng.* model.* checkpoint.* loss_fn.* dataset.* "
-        "dataset packed_sequence.* dataloader.* "
-        "validation_dataset* validation_dataset.* validation_dataloader.* optimizer.* lr_scheduler.* wandb.* mlflow.* "
-        "peft.* ci.* autocast.* compile.* fp8.* quantization.* tokenizer.* clip_grad_norm.* max_grad_norm "
-        "te_parallelizer.* logging.* moe_metrics.* slurm.* freeze_config.* _* chat_template training.* auto_resume "
-        "cache_* comet.* clearml.* test_dataset.* moe.* run_* env.* nvtx dist_backend eval.* evaluation.* lr_* "
-        "sequence_packing.* metrics.* job_* pipeline.* time_limit* container* cluster.* kernel* hf_* enable_*"),
-    REFUSED(RANKS("zero_dp_strategy=[0-2]*") RANKS("zero_dp_strategy=*optim*"), /* "3", "optim_grads_params": all */
-            "Megatron's FSDP that shards a part of the states: add --ignore and --set parallelism.zero=1 or 2"),
-    SPEED(RANKS("enable_async_tensor_parallel") RANKS("nccl_ub") RANKS("fsdp_double_buffer") RANKS("disable_bucketing")
-              RANKS("overlap_grad_reduce=OFF") RANKS("overlap_param_gather=OFF"),
-          "how collectives run beside products"),
-    SPEED(RANKS("grad_reduce_in_fp32") RANKS("preserve_fp32_weights=OFF"), "gradients or weights of another type"),
-    NOTHING(RANKS("_target_") RANKS("strategy") RANKS("backend") RANKS("mp_policy._target_") RANKS("tp_plan") RANKS(
-        "mp_policy.cast_forward_inputs") RANKS("patch_is_packed_sequence") RANKS("world_size") RANKS("timeout_minutes")
-                RANKS("use_hf_tp_plan") RANKS("zero_dp_strategy") RANKS("overlap_*") RANKS("megatron_fsdp_unit_modules")
-                    RANKS("init_fsdp_with_meta_device") RANKS("preserve_fp32_weights") RANKS("check_for_nan_in_grad")
-                        RANKS("average_in_collective") RANKS("calculate_per_token_loss")
-                            RANKS("keep_fp8_transpose_cache*") RANKS("moe._target_") RANKS("moe.wrap_outer_model")
-                                RANKS("moe.ignore_router_for_ac") RANKS("enable_compile")),
-    NOTHING(PIPELINE("_target_") PIPELINE("patch_*") PIPELINE("scale_grads_in_schedule") PIPELINE("pp_batch_size")
-                PIPELINE("pp_schedule") PIPELINE("layers_per_stage") PIPELINE("round_virtual_stages_to_pp_multiple")
-                    PIPELINE("pp_microbatch_size") PIPELINE("dtype")),
-};
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 struct reading {
     struct tsim_recipe *r;
@@ -372,18 +292,18 @@ enum tsim_status tsim_import_automodel(struct tsim_arena *arena, const struct ts
     struct tsim_recipe r;
     struct reading g = {.r = &r, .tree = {.arena = arena, .input = input}};
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
-    tsim_recipe_init(&r, arena, input, "AutoModel", diags);
+    tsim_recipe_init(&r, arena, input, "AutoModel", "automodel", diags);
     g.config = config_of(arena, input, g.tree.root);
     tsim_recipe_each(&r, g.tree.root, add_setting, &g);
     if (!tsim_value_find(g.tree.root, "model") || !tsim_value_find(g.tree.root, "step_scheduler"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "model and step_scheduler are not both in it"),
                        "the YAML that automodel takes");
-    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
+    else if (tsim_recipe_accepts(&r)) {
         if (g.config)
             put_config(&g);
         build(&r);
     }
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    enum tsim_status status = tsim_recipe_finish(&r, result);
     tsim_recipe_release(&r);
     return status;
 }

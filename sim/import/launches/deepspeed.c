@@ -7,7 +7,6 @@
 #include "import/launches/gpt.h"
 #include "import/launches/launch_log.h"
 #include "import/overrides.h"
-#include "import/setting_class_rows.h"
 
 #include <string.h>
 
@@ -29,82 +28,6 @@ static const struct {
     {"zero_optimization.stage3_prefetch_bucket_size", "0.9 x the square of the model's hidden size"},
     {"zero_optimization.stage3_param_persistence_threshold", "10 x the model's hidden size"},
     {"zero_optimization.stage3_gather_16bit_weights_on_model_save", "whether weights are gathered when saved"},
-};
-
-const struct tsim_setting_class TSIM_DEEPSPEED_CLASSES[] = {
-    REFUSED("fp16.fp16_master_weights_and_grads", "master weights and gradients are in fp16, which is not modelled"),
-    REFUSED("elasticity.enabled", "a batch and a number of accelerators that change"),
-    REFUSED("autotuning.enabled", "batch and sharding are tried out, not given"),
-    NOTHING("data_types.grad_accum_dtype=fp32 data_types.grad_accum_dtype=auto"),
-    REFUSED("data_types.*", "gradients are added up in another data type than they are reduced in"),
-    SPEED("zero_optimization.reduce_scatter=OFF",
-          "gradients summed up on every rank, where one rank each needs the sum"),
-    SPEED("zero_optimization.contiguous_gradients=OFF",
-          "gradients that are reduced where they are, with holes between them"),
-    SPEED("zero_optimization.allgather_partitions=OFF", "parameters sent from rank to rank in place of gathers"),
-    SPEED("zero_optimization.allgather_bucket_size", "the size of gathers"),
-    SPEED("zero_optimization.stage3_param_persistence_threshold", "small parameters that are not sharded"),
-    SPEED("zero_optimization.stage3_model_persistence_threshold", "parameters that are not sharded"),
-    NOTHING("zero_optimization.stage3_max_live_parameters=1e9 zero_optimization.stage3_max_live_parameters=1000000000 "
-            "zero_optimization.stage3_max_live_parameters=1e+9"),
-    SPEED("zero_optimization.stage3_max_live_parameters", "a bound on gathered parameters"),
-    NOTHING("zero_optimization.zero_hpz_partition_size=1"),
-    REFUSED("zero_optimization.zero_hpz_partition_size",
-            "a second copy of the weights within a node (ZeRO++) is not modelled"),
-    REFUSED("zero_optimization.zero_quantized_* zero_optimization.zeropp_*",
-            "communication in fewer bits (ZeRO++) is not modelled"),
-    SPEED("zero_optimization.mics_hierarchical_params_gather", "gathers in two levels"),
-    SPEED("zero_optimization.offload_param.device zero_optimization.cpu_offload_params",
-          "parameters on the host or a disk: memory and time are those without it"),
-    SPEED("zero_optimization.use_all_reduce_for_fetch_params", "gathers done as all-reduces"),
-    REFUSED("bf16.bf16_*", "optimizer states in fewer bits are not modelled"),
-    REFUSED("amp.enabled", "Apex's mixed precision is not modelled: fp16 and bf16 are"),
-    REFUSED("torch_autocast.enabled", "autocast is not modelled: fp16 and bf16 are"),
-    SPEED("activation_checkpointing.*",
-          "the model's code decides whether layers are recomputed: --set training.recompute=full"),
-    NOTHING("pipeline.stages=auto"),
-    REFUSED("pipeline.stages", "the pipeline: --set parallelism.pipeline=N takes it over"),
-    SPEED("flops_profiler.*", "the cost of profiling"),
-    REFUSED("compression_training.*.enabled", "the model is compressed while it trains"),
-    REFUSED("sparse_attention.*", "sparse attention is not modelled"),
-    REFUSED("curriculum_learning.enabled data_efficiency.enabled", "sequences that grow while training"),
-    REFUSED("progressive_layer_drop.enabled", "layers that are left out while training"),
-    REFUSED("fp32_allreduce", "gradients reduced in fp32: communication_data_type says that"),
-    REFUSED("weight_quantization.*", "weights in fewer bits are not modelled"),
-    REFUSED("seq_parallel_communication_data_type",
-            "a different data type for the exchange within a sequence is not modelled"),
-    REFUSED("gradient_accumulation_dtype", "gradients are added up in another data type"),
-    REFUSED("hybrid_engine.enabled", "this is reinforcement learning: tsim simulates plain training"),
-    SPEED("compile.*", "compilation: software.fusion"),
-    SPEED("tensor_parallel.*", "parts of tensor parallelism"),
-    NOTHING("_comment* *comment _* deepspeed_multinode_launcher distributed_type max_grad_norm gradient_checkpointing "
-            "optimizer.type optimizer.params.* optimizer.legacy_fusion scheduler.* steps_per_print "
-            "wall_clock_breakdown gradient_clipping train_batch_size train_micro_batch_size_per_gpu "
-            "gradient_accumulation_steps fp16.loss_scale_window optimizer.params.adam_w_mode fp16.* bf16.* "
-            "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer "
-            "zero_force_* prescale_gradients gradient_predivide_factor dump_* memory_breakdown tensorboard.* wandb.* "
-            "csv_monitor.* comms_logger.* checkpoint.* logging* seed elasticity.* autotuning.* aio.* "
-            "communication_data_type communication_* amp.* torch_autocast.* pipeline.* compression_training.* "
-            "curriculum_learning.* data_efficiency.* progressive_layer_drop.* hybrid_engine.* eigenvalue.* nebula.* "
-            "timers.* disable_allgather monitor_config.* load_universal_checkpoint use_node_local_storage "
-            "sparse_gradients use_data_before_expert_parallelism dataloader_drop_last"),
-    NOTHING("zero_optimization.contiguous_gradients zero_optimization.allgather_partitions "
-            "zero_optimization.reduce_scatter zero_optimization.sub_group_size zero_optimization.reduce_bucket_size "
-            "zero_optimization.overlap_comm zero_optimization.stage zero_optimization.offload_optimizer.device "
-            "zero_optimization.offload_param.pin_memory zero_optimization.offload_optimizer.pin_memory "
-            "zero_optimization.stage3_gather_16bit_weights_on_model_save "
-            "zero_optimization.stage3_gather_fp16_weights_on_model_save zero_optimization.stage3_gather_* "
-            "zero_optimization.gather_16bit_* zero_optimization.ignore_unused_parameters "
-            "zero_optimization.load_from_fp32_weights zero_optimization.log_trace_cache_warnings "
-            "zero_optimization.elastic_checkpoint zero_optimization.legacy_stage1 "
-            "zero_optimization.use_multi_rank_bucket_allreduce zero_optimization.round_robin_gradients "
-            "zero_optimization.cpu_offload_use_pin_memory zero_optimization.memory_efficient_linear "
-            "zero_optimization.override_module_apply zero_optimization.stage3_prefetch_bucket_size "
-            "zero_optimization.stage3_max_reuse_distance zero_optimization.offload_optimizer.* "
-            "zero_optimization.offload_param.* zero_optimization.cpu_offload* zero_optimization.stage3_* "
-            "zero_optimization.module_granularity_threshold zero_optimization.pipeline_loading_checkpoint "
-            "zero_optimization.leaf_module*"),
-    {NULL, NULL, false, NULL},
 };
 
 #define MOST_ELEMENTS INT64_C(1000000000000000)
@@ -367,8 +290,6 @@ static void build(struct reading *g) {
 
 /* ---- beside another program ---- */
 
-static const struct tsim_setting_class BESIDE[] = {SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES)};
-
 bool tsim_deepspeed_add_file(struct tsim_recipe *r, const struct tsim_setting *named) {
     const char *path = tsim_setting_text(named);
     struct reading g = {.r = r, .prefix = TSIM_DEEPSPEED_PREFIX, .is_beside = true};
@@ -379,7 +300,11 @@ bool tsim_deepspeed_add_file(struct tsim_recipe *r, const struct tsim_setting *n
         return text != NULL;
     if (root->kind == TSIM_VALUE_MAPPING)
         tsim_recipe_each(r, root, add_setting, &g);
-    tsim_recipe_accepts(r, BESIDE, 1);
+    struct tsim_setting_classes classes;
+    if (tsim_setting_classes_read(r->arena, "deepspeed", &classes, r->diags) == TSIM_OK) {
+        const struct tsim_setting_class section = {.patterns = TSIM_DEEPSPEED_PREFIX, .of_section = &classes};
+        tsim_recipe_accepts_by(r, &(struct tsim_setting_classes){&section, 1});
+    }
     return true;
 }
 
@@ -416,23 +341,21 @@ static void put_measured(struct reading *g) {
         tsim_log_put_measured(g->r, &TSIM_LOG_DEEPSPEED, &series);
 }
 
-static const struct tsim_setting_class CLASSES[] = {SECTION("", TSIM_DEEPSPEED_CLASSES)};
-
 enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct tsim_import_input *input,
                                        struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     const struct tsim_value *root;
     struct reading g = {.r = &r, .prefix = ""};
-    tsim_recipe_init(&r, arena, input, "DeepSpeed", diags);
+    tsim_recipe_init(&r, arena, input, "DeepSpeed", "deepspeed", diags);
     enum tsim_status status = read_file(&g, &root);
     if (status == TSIM_OK) {
         tsim_recipe_each(g.r, root, add_setting, &g);
         pass_over_autos(&g);
-        if (tsim_recipe_accepts(&r, CLASSES, 1))
+        if (tsim_recipe_accepts(&r))
             build(&g);
         if (g.is_log)
             put_measured(&g);
-        status = tsim_recipe_finish(&r, CLASSES, 1, result);
+        status = tsim_recipe_finish(&r, result);
     }
     tsim_recipe_release(&r);
     return status;

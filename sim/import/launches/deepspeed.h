@@ -6,9 +6,6 @@
 /* The beginning of the keys of DeepSpeed's settings among those of another program. */
 #define TSIM_DEEPSPEED_PREFIX "deepspeed."
 
-/* A row without patterns ends it. */
-extern const struct tsim_setting_class TSIM_DEEPSPEED_CLASSES[];
-
 /* Adds the settings of the file that a setting names, and refuses those that change the run. Returns whether the file
  * stands beside the imported one; mistakes in it are reported. */
 bool tsim_deepspeed_add_file(struct tsim_recipe *r, const struct tsim_setting *named);

@@ -13,98 +13,14 @@
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
-#include "import/setting_class_rows.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADS "a model with a head of another kind than the next token's"
 #define ADAPTER_HINT                                                                                                   \
     "give it with --set training.adapter='{kind: lora, rank: 16, targets: [query, value]}', "                          \
     "--set training.adapter=null that there is none"
-
-static const struct tsim_setting_class SCRIPT[] = {
-    NOTHING("program=*rlhf*finetune program=*rlhf*finetune.py program=*rlhf*sft* program=*rlhf*dpo*"),
-    REFUSED(
-        "program=*grpo* program=*ppo* program=*rlhf* program=*rloo* program=*_rl.py program=*reinforce* program=*kto*",
-        "this is reinforcement learning, which also generates text: add --ignore and --set training.kind"),
-    REFUSED(
-        "program=*reward* program=*glue* program=*classif* program=*_ner* program=*_qa* program=*swag* program=*_rm.py "
-        "program=*embed* program=*rerank* program=*retriev* program=*seq_cls*",
-        HEADS),
-    REFUSED(
-        "program=*clip* program=*speech* program=*asr* program=*whisper* program=*dreambooth* program=*text_to_image* "
-        "program=*controlnet* program=*unconditional* program=*diffusion* program=*[_-]vl[_./-]* program=*llava* "
-        "program=*vision* vision_tower mm_projector_* projector_type pretrain_mlp_adapter mm_tunable_parts mm_vision_* "
-        "image_folder image_size image_root "
-        "max_pixels min_pixels freeze_vision_* vision_lora* vision_lr freeze_backbone vision_* video_* audio_*",
-        IMAGES),
-    REFUSED("program=*infer* program=*generate* program=*predict* program=*demo* program=*chat.py program=*_server.py",
-            INFERENCE),
-    REFUSED("program=*evaluat* program=*/eval* do_predict=[tT]rue", EVALUATION),
-    REFUSED(
-        "num_generations max_completion_length reward_funcs reward_model* use_vllm=[tT]rue vllm_mode num_ppo_epochs "
-        "response_length kl_coef cliprange",
-        "this is reinforcement learning, which also generates text: tsim simulates plain training"),
-    REFUSED("teacher_* kd_* distill* draft_model*", "a teacher's distribution"),
-    REFUSED("expert_num moe_enable num_experts", "experts that the program adds to the model"),
-    REFUSED("freeze_* tune_* unfreeze_* num_layer_trainable lisa_* train_only_*",
-            "this trains a part of the model; tsim can do that only with adapters"),
-    SPEED("use_dora modules_to_save additional_target", "more than the adapters' two matrices is trained"),
-    SPEED("one_process", "one process for several accelerators, which copies the weights to them in each pass"),
-    SPEED("unpacked", NOT_PACKED),
-    NOTHING(
-        "lora_alpha lora_r lora_rank lora_dropout fsdp_transformer_layer_cls_to_wrap load_in_4bit load_in_8bit "
-        "quant_type "
-        "bnb_4bit_quant_type bnb_4bit_compute_dtype bnb_4bit_use_double_quant use_flash_attention "
-        "use_flash_attention_2 config_name prompt_template_name fsdp_config.fsdp_transformer_layer_cls_to_wrap "
-        "fsdp_config.transformer_layer_cls_to_wrap fsdp_config.fsdp_sync_module_states "
-        "fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_state_dict_type "
-        "fsdp_config.fsdp_cpu_ram_efficient_loading tokenizer_model_max_length "
-        "program launcher.* fsdp_* deepspeed_* deepspeed lora_* trainable target_modules peft_* use_peft use_lora "
-        "use_qlora lora q_lora load_in_* use_4bit use_8bit bits quant* double_quant bnb_* use_nested_quant torch_dtype "
-        "dtype model_name* model_id* tokenizer_* trust_remote_code use_fast_tokenizer model_revision token "
-        "use_auth_token attn_implementation attn_impl use_flash_attn* flash_attn* *flash_attention* low_cpu_mem_usage "
-        "stage finetuning_type template packing pack* parallelism_config.* megatron_lm_config.* deepspeed_config.* "
-        "fsdp_config.* num_processes num_machines distributed_type mixed_precision dynamo_* compute_environment "
-        "machine_rank main_* same_network tpu_* use_cpu rdzv_* downcast_bf16 debug enable_cpu_affinity offload "
-        "zero_stage data_* *_data *_file *_path *_dir beta loss_type master_* node_rank ntasks* cpus_per_task "
-        "partition account time job_name mem exclusive *_type *_name *_lr seed num_warmup_steps max_train_samples "
-        "max_eval_samples max_prompt_length max_source_length max_target_length config lazy_preprocess streaming "
-        "preprocessing_* cutoff_len kind"),
-};
-enum { N_SCRIPT = sizeof SCRIPT / sizeof SCRIPT[0] };
-
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("auto_find_batch_size=[tT]rue", "a batch that is tried out, not given"),
-    REFUSED("half_precision_backend=apex fp16_backend=apex",
-            "Apex's mixed precision is not modelled: fp16 and bf16 are"),
-    REFUSED("sharded_ddp", "FairScale's sharding is not read: add --ignore and --set parallelism.zero=2 or 3"),
-    REFUSED("use_cpu no_cuda", "training on a CPU"),
-    REFUSED("prediction_loss_only=[tT]rue", "this evaluates a model"),
-    NOTHING("prediction_loss_only predict_with_generate"), /* the latter: in evaluations beside training */
-    SPEED("group_by_length length_column_name_", OF_LENGTHS),
-    SPEED("full_determinism", "slower deterministic kernels"),
-    SPEED("use_liger_kernel", "Liger's fused kernels: software.cross_entropy and software.fusion"),
-    SPEED("bf16_full_eval fp16_full_eval", "evaluation in another precision"),
-    NOTHING(
-        "per_device_eval_batch_size load_best_model_at_end save_only_model ddp_backend hub_model_id "
-        "per_gpu_eval_batch_size include_inputs_for_metrics include_num_input_tokens_seen "
-        "dataset_config dataset_config_name "
-        "output_dir overwrite_* do_* eval_* evaluation_* per_device_eval_* per_gpu_* logging_* log_* save_* lr_* "
-        "learning_rate weight_decay adam_* max_grad_norm num_train_epochs warmup_* seed data_seed dataloader_* "
-        "push_to_hub* hub_* report_to run_name disable_tqdm remove_unused_columns label_* load_best_* "
-        "metric_for_best_model greater_is_better ignore_data_skip skip_memory_metrics resume_from_checkpoint "
-        "mp_parameters include_* local_rank ddp_* debug accelerator_config* fsdp_* past_index length_column_name "
-        "restore_callback_* average_tokens_across_devices neftune_* optim_args optim_target_modules jit_mode_eval "
-        "use_ipex tpu_* torchdynamo torch_compile_* fp16_opt_level half_precision_backend fp16_backend tf32 "
-        "split_batches batch_eval_metrics torch_empty_cache_steps gradient_checkpointing_kwargs* parallelism_config* "
-        "project trackio_space_id dispatch_batches liger_kernel_config* use_legacy_prediction_loop "
-        "dataset_* eos_token pad_token packing_strategy model_init_kwargs* _n_gpu n_gpu"),
-    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
-};
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 static const char *const ARGUMENTS[] = {"per_device_train_batch_size",
                                         "gradient_accumulation_steps",
@@ -650,10 +566,7 @@ static const char *name_in_section(struct tsim_recipe *r, const char *path, cons
     for (size_t i = 0; i < sizeof SHORT / sizeof SHORT[0]; i++)
         if (strncmp(path, SHORT[i][0], strlen(SHORT[i][0])) == 0 && strcmp(last, SHORT[i][1]) == 0)
             return SHORT[i][2];
-    return tsim_setting_class_of(last, value, CLASSES, N_CLASSES) ||
-                   tsim_setting_class_of(last, value, SCRIPT, N_SCRIPT)
-               ? tsim_arena_strdup(r->arena, last)
-               : NULL;
+    return tsim_setting_class_of(last, value, &r->classes) ? tsim_arena_strdup(r->arena, last) : NULL;
 }
 
 /* Many programs keep the Trainer's arguments in sections of their own. */
@@ -686,29 +599,21 @@ static bool is_script(const struct tsim_import_input *input) {
 static enum tsim_status import_script(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       const struct tsim_value *root, struct tsim_import_result *result,
                                       struct tsim_diags *diags) {
-    enum { MOST_CLASSES = 64 };
     struct tsim_hf_trainer defaults = {.why = "the Trainer's default",
                                        .micro_batch = 8,
                                        .optimizer = "adamw_torch",
                                        .adapter_rank = 8, /* peft's */
                                        .needs_model = true};
-    struct tsim_setting_class classes[MOST_CLASSES];
-    size_t n = 0;
-    for (size_t i = 0; i < N_SCRIPT; i++)
-        classes[n++] = SCRIPT[i];
-    for (size_t i = 0; i < N_CLASSES; i++)
-        classes[n++] = CLASSES[i];
-    TSIM_ASSERT(n <= MOST_CLASSES);
     struct tsim_recipe r;
-    tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
+    tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", "hf-script", diags);
     enum tsim_status status = tsim_recipe_check_size(&r);
     if (status == TSIM_OK)
         status = root ? read_recipe(&r, root) : read_script(&r);
     if (status == TSIM_OK) {
         defaults.has_adapter = find(&r, "lora_targets") != NULL;
-        if (tsim_recipe_accepts(&r, classes, n))
+        if (tsim_recipe_accepts(&r))
             tsim_hf_trainer_build(&r, &defaults);
-        status = tsim_recipe_finish(&r, classes, n, result);
+        status = tsim_recipe_finish(&r, result);
     }
     tsim_recipe_release(&r);
     return status;
@@ -725,15 +630,15 @@ enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct t
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     if (tsim_looks_like_yaml(input->text, input->size))
         return import_script(arena, input, root, result, diags);
-    tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
+    tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", "hf-trainer", diags);
     r.lists_all = true;
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
     if (!tsim_value_find(root, "per_device_train_batch_size"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "per_device_train_batch_size is missing"),
                        "what TrainingArguments.to_json_string() gives");
-    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+    else if (tsim_recipe_accepts(&r))
         tsim_hf_trainer_build(&r, &DEFAULTS);
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    enum tsim_status status = tsim_recipe_finish(&r, result);
     tsim_recipe_release(&r);
     return status;
 }

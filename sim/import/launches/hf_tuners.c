@@ -9,122 +9,10 @@
 #include "import/launches/launch_command.h"
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
-#include "import/setting_class_rows.h"
 
 #include <string.h>
 
-#define PREFERENCES "training by preferences or rewards of this kind is not modelled: sft and dpo are"
 #define PART_OF_MODEL "this trains a part of the model; tsim can do that only with adapters"
-#define OTHER_OPTIMIZER "an optimizer that is not modelled: its states and its step"
-#define SMALL_KERNELS "fused kernels: software.fusion and software.cross_entropy"
-
-static const struct tsim_setting_class AXOLOTL[] = {
-    NOTHING("rl=dpo rl=ipo rl=orpo rl=simpo of_others.*"),
-    REFUSED("processor_type", IMAGES),
-    REFUSED("rl=* reward_model=[tT]rue process_reward_model=[tT]rue trl.*", PREFERENCES),
-    REFUSED("lisa_* relora* jagged_restart_* spectrum*", PART_OF_MODEL),
-    NOTHING(
-        "model_config.output_router_logits overrides_of_model_config.rope_* overrides_of_model_config.max_position* "
-        "overrides_of_model_config.output_router_logits overrides_of_model_config.router_* " TSIM_CHANGED_SIZES(
-            "overrides_of_model_config.") " "
-                                          "overrides_of_model_kwargs.use_cache"),
-    REFUSED("overrides_of_model_config.* model_config.* mixture_of_depths*",
-            "a changed model: give its configuration with --hf CONFIG"),
-    REFUSED("gptq gptq_* qat.* quantization.* llmcompressor.*", "weights of fewer bits in the products"),
-    REFUSED("kd_*", "a teacher's distribution"),
-    REFUSED("s2_attention", "attention in shifted windows"),
-    SPEED("group_by_length", "samples of about one length together; tsim gives each the whole sequence"),
-    SPEED("unpacked", NOT_PACKED),
-    SPEED("unsloth_* liger_* lora_*_kernel cut_cross_entropy flash_attn_* flash_optimum chunked_cross_entropy* "
-          "use_kernels tiled_mlp* fused_* moe_kernels experts_implementation use_scattermoe use_sonicmoe scattermoe_* "
-          "sonicmoe_*",
-          SMALL_KERNELS),
-    SPEED("lora_target_parameters", "adapters of single parameters, as those of experts"),
-    SPEED("lora_modules_to_save peft_use_dora peft_layers_to_transform",
-          "more than the adapters' two matrices is trained"),
-    SPEED("gradient_checkpointing_kwargs.offload* activation_offloading", "what is recomputed from is on the host"),
-    SPEED("fsdp_config.fsdp_offload_params=[tT]rue fsdp_config.offload_params=[tT]rue",
-          "parameters on the host: memory and time are those without it"),
-    SPEED("quantize_moe_experts", "experts of fewer bits"),
-    REFUSED("auto_find_batch_size=[tT]rue", "a batch that is tried out, not given"),
-    NOTHING(
-        "lora_alpha lora_dropout lora_on_cpu lora_target_linear lora_r pad_to_sequence_len hub_model_id "
-        "eval_batch_size fsdp_auto_wrap_policy "
-        "is_llama_derived_model is_mistral_derived_model is_falcon_derived_model is_qwen_derived_model "
-        "base_model_config bnb_4bit_compute_dtype bnb_4bit_quant_type bnb_4bit_use_double_quant bnb_config_kwargs.* "
-        "fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_cpu_ram_efficient_loading "
-        "fsdp_config.fsdp_limit_all_gathers fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_sync_module_states "
-        "fsdp_config.fsdp_transformer_layer_cls_to_wrap fsdp_config.auto_wrap_policy "
-        "fsdp_config.transformer_layer_cls_to_wrap fsdp_config.state_dict_type fsdp_config.sync_module_states "
-        "fsdp_config.cpu_ram_efficient_loading fsdp_config.limit_all_gathers fsdp_config.fsdp_use_orig_params "
-        "fsdp_config.use_orig_params resize_token_embeddings_to_32x "
-        "strict dataset* test_datasets* pretraining_dataset* shuffle_* skip_* val_set_size output_dir wandb* mlflow* "
-        "comet_* use_wandb use_mlflow use_comet use_tensorboard num_epochs lr_* learning_rate train_on_inputs tf32 "
-        "early_stopping_* resume_from_checkpoint auto_resume* local_rank log* warmup* eval* save* debug* weight_decay "
-        "special_tokens* tokens* added_tokens_* chat_template* tokenizer_* process* model_type base_model_* "
-        "trust_remote_code revision_of_model type_of_model is_*_derived_model hub_* push_* hf_* adam_* adamw_* "
-        "max_grad_norm seed dataloader_* cosine_* remove_unused_columns sample_packing* pad_to_* fsdp_config* "
-        "fsdp_final_* ddp* gradient_checkpointing_kwargs* neftune* noisy_embedding_alpha torch_compile_* "
-        "gpu_memory_limit max_memory* device device_map* world_size resize_* mean_resizing_* shrink_embeddings "
-        "embedding* do_* dpo_* rl_beta streaming* include_* profiler_* bench_* low_cpu_mem_usage fix_untrained_* "
-        "plugins* default_system_message eot_tokens* lora* loftq* peft* qlora_sharded* load_in_* torch_dtype float32 "
-        "bnb_* max_packed_sequence_len max_prompt_len multipack_* batch_flattening optim_args* optim_target_modules* "
-        "deepspeed deepcompile rope_* experimental_* xformers_attention sdp_attention eager_attention flash_attention "
-        "flex_attention flex_attn_* attention attn_implementation lora_target_linear bfloat16 float16 bf16 fp16 fp8_* "
-        "excess_length_strategy min_sample_len dp_shard_size dp_replicate_size tensor_parallel_size "
-        "expert_parallel_size heads_k_stride ring_attn_func roundrobin_* group_by_length curriculum_sampling unk_token "
-        "version plot* metric* greater_is_better loss_watchdog_* torchdistx_path batch_size gc_steps "
-        "accelerator_config* merge_lora gptq_* cls_model_config trainer_cls ray_* use_ray gradio_* unfrozen_parameters "
-        "model_kwargs* data_seed offload_folder landmark_* sdp_* nccl_* use_pose pose_* pretrain_* preprocess* "
-        "total_num_tokens load_best_model_at_end axolotl_config_path image_* vllm* field_* preference_* dump_* "
-        "is_preprocess is_multimodal "
-        "ddp adapter sequence_parallel* use_fast_tokenizer max_length report_to run_name num_train_* per_device_eval* "
-        "type path ds_type unsloth data_files streaming_* trackio* use_trackio train_dataset* n_gpus logging_* "
-        "swanlab* otel* gradient_clipping enable_dft_loss dft_* use_eaft eaft_* data_dir *_data_uri mlfoundry_* "
-        "layer_offloading_* activation_checkpointing* early_* is_file orpo_* simpo_* cpo_* saves_* use_otel_metrics "
-        "generate_samples async_* wandb_*"),
-    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
-};
-enum { N_AXOLOTL = sizeof AXOLOTL / sizeof AXOLOTL[0] };
-
-static const struct tsim_setting_class LLAMA_FACTORY[] = {
-    NOTHING("stage=sft stage=pt stage=dpo finetuning_type=full finetuning_type=lora"),
-    REFUSED("stage=*", PREFERENCES),
-    REFUSED("finetuning_type=*", PART_OF_MODEL),
-    SPEED("use_v1_kernels", SMALL_KERNELS),
-    REFUSED("use_galore use_apollo use_badam use_adam_mini", OTHER_OPTIMIZER),
-    REFUSED("mixture_of_depths use_llama_pro", "a changed model: give its configuration with --hf CONFIG"),
-    REFUSED("shift_attn", "attention in shifted windows"),
-    REFUSED("do_predict=[tT]rue", EVALUATION),
-    NOTHING("pure_bf16 predict_with_generate packing_method model_type"),
-    SPEED("unpacked", NOT_PACKED),
-    SPEED("use_unsloth enable_liger_kernel use_unsloth_gc", SMALL_KERNELS),
-    SPEED("additional_target use_dora", "more than the adapters' two matrices is trained"),
-    NOTHING(
-        "lora_alpha lora_rank lora_dropout loraplus_lr_ratio per_device_eval_batch_size load_best_model_at_end "
-        "metric_for_best_model save_only_model quantization_method quantization_type freeze_vision_tower "
-        "freeze_multi_modal_projector freeze_language_model image_max_pixels image_min_pixels video_max_pixels "
-        "dataset* template do_* overwrite_* preprocessing_* dataloader_* output_dir logging_* log_* save_* plot_* "
-        "report_to run_name learning_rate num_train_epochs lr_* warmup_* weight_decay max_grad_norm adam_* ddp_* "
-        "resume_from_checkpoint val_size per_device_eval_* eval_* evaluation_* trust_remote_code max_samples cache_dir "
-        "seed data_seed lora_* loraplus_* pref_* quantization_* double_quantization include_* remove_unused_* "
-        "mask_history train_on_* media_dir image_* video_* audio_* freeze_* use_swanlab swanlab_* wandb_* use_wandb "
-        "trackio* adapter_name_or_path adapter_folder create_new_adapter use_rslora pissa_* resize_vocab rope_scaling "
-        "neftune_* load_best_* metric_for_* greater_is_better tokenized_path streaming buffer_size mix_strategy "
-        "interleave_probs upcast_* ray_* predict_* use_cache ref_model* reward_* ppo_* disable_shuffling "
-        "gradient_checkpointing* tool_format default_system enable_thinking hub_* push_to_hub* split_special_* "
-        "new_special_* add_tokens add_special_* use_fast_tokenizer low_cpu_mem_usage print_param_status fsdp_* tf32 "
-        "ignore_data_skip dpo_* label_* flash_attn lora_target finetuning_type stage disable_tqdm skip_memory_* "
-        "use_reentrant_gc model_revision *_hub_token debug packing neat_packing max_length use_fp8* compute_accuracy "
-        "badam_* galore_* apollo_* fp8_* disable_gradient_checkpointing group_by_length length_column_name "
-        "prediction_loss_only pure_bf16 compute_dtype device_map moe_aux_loss_coef infer_* vllm_* sglang_* export_* "
-        "data_shared_* ddp_* early_stopping_* project use_kt kt_* disable_version_check use_asft* asft_* use_dft* "
-        "dft_* use_eaft* llama_pro* train_mm_proj_only crop_* tokenizer_* adam_mini* muon_* kto_* simpo_* orpo_* "
-        "reserved_label_len launcher.* program resume_lora_training use_legacy_* torch_compile_* jit_mode_eval "
-        "local_rank nproc_per_node mem_* init_special_tokens"),
-    SECTION(TSIM_DEEPSPEED_PREFIX, TSIM_DEEPSPEED_CLASSES),
-};
-enum { N_LLAMA_FACTORY = sizeof LLAMA_FACTORY / sizeof LLAMA_FACTORY[0] };
 
 struct reading {
     struct tsim_recipe *r;
@@ -267,16 +155,16 @@ enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim
     struct reading g = {.r = &r, .why = "axolotl's default"};
     const struct tsim_value *root;
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
-    tsim_recipe_init(&r, arena, input, "axolotl", diags);
+    tsim_recipe_init(&r, arena, input, "axolotl", "axolotl", diags);
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
     for (size_t i = 0; i < r.n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
         if (strcmp(r.settings[i].key, "train_batch_size") == 0)
             r.settings[i].key = "of_others.train_batch_size"; /* of DeepSpeed: axolotl passes over it */
     if (!tsim_value_find(root, "base_model"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "base_model is missing"), "the YAML that axolotl train takes");
-    else if (tsim_recipe_accepts(&r, AXOLOTL, N_AXOLOTL))
+    else if (tsim_recipe_accepts(&r))
         build_axolotl(&g);
-    enum tsim_status status = tsim_recipe_finish(&r, AXOLOTL, N_AXOLOTL, result);
+    enum tsim_status status = tsim_recipe_finish(&r, result);
     tsim_recipe_release(&r);
     return status;
 }
@@ -354,7 +242,7 @@ enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struc
     const bool is_script = !tsim_looks_like_yaml(input->text, input->size);
     if (!is_script)
         TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
-    tsim_recipe_init(&r, arena, input, "LLaMA-Factory", diags);
+    tsim_recipe_init(&r, arena, input, "LLaMA-Factory", "llama-factory", diags);
     if (is_script)
         status = read_command(&r);
     else
@@ -366,9 +254,9 @@ enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struc
     if (!find(&r, "model_name_or_path"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "model_name_or_path is missing"),
                        "the YAML that llamafactory-cli train takes");
-    else if (tsim_recipe_accepts(&r, LLAMA_FACTORY, N_LLAMA_FACTORY))
+    else if (tsim_recipe_accepts(&r))
         build_llama_factory(&g);
-    status = tsim_recipe_finish(&r, LLAMA_FACTORY, N_LLAMA_FACTORY, result);
+    status = tsim_recipe_finish(&r, result);
     tsim_recipe_release(&r);
     return status;
 }

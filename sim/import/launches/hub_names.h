@@ -11,11 +11,6 @@ const char *tsim_known_model(struct tsim_recipe *r, const char *name);
  * knows it. */
 bool tsim_put_hub_model(struct tsim_recipe *r, const struct tsim_setting *from, const char *name);
 
-/* Patterns of the keys that the next function reads, below a section with its dot. */
-#define TSIM_CHANGED_SIZES(section)                                                                                    \
-    section "num_hidden_layers " section "hidden_size " section "intermediate_size " section                           \
-            "num_attention_heads " section "num_key_value_heads " section "head_dim " section "vocab_size " section    \
-            "n_positions " section "tie_word_embeddings " section "sliding_window"
 /* Changes the model that `from` names, which has been put, by the keys of a config.json of Hugging Face below a
- * section. A model that the user gives stays as it is. */
+ * section (models/settings/changed-sizes.yaml has their patterns). A model that the user gives stays as it is. */
 void tsim_put_changed_sizes(struct tsim_recipe *r, const struct tsim_setting *from, const char *section);

@@ -7,51 +7,10 @@
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
-#include "import/setting_class_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("model_type=*LLAVA* model_type=*[cC][hH][aA][mM][eE][lL][eE][oO][nN]* model.vit_cfg.* model.vision_*",
-            IMAGES),
-    REFUSED("parallel.zero1.fsdp=true",
-            "PyTorch's FSDP is not read from this file: add --ignore and --set parallelism.zero=3"),
-    REFUSED("parallel.sequence_2D.enable=true",
-            "context parallelism in two dimensions; in tsim it is one ring, gather or exchange"),
-    NOTHING("parallel.sequence_2D.context_size parallel.sequence_2D.head_size parallel.sequence_2D.window_size "
-            "parallel.sequence_2D.device_placement_strategy.head_first parallel.sequence_2D.* "
-            "parallel.pipeline.interleaved_overlap data.min_length data.valid_micro_num data.valid_* "
-            "hybrid_zero_optimizer.clip_grad_norm"),
-    REFUSED("parallel.pipeline.mode=ZBV parallel.pipeline.mode=DUALPIPE parallel.pipeline.zero_bubble=true",
-            "another schedule of the pipeline: --set parallelism.schedule=ID with --ignore"),
-    REFUSED("model.apply_post_layer_norm=true", "norms behind the blocks alone"),
-    REFUSED("model.use_sliding_window=true", IN_WINDOWS),
-    REFUSED("data.is_multimodal=true", IMAGES),
-    SPEED("data.use_packed_dataset=OFF", OF_LENGTHS),
-    SPEED("data.pack_sample_into_one=true", "attention to all of a packed sequence"),
-    SPEED("parallel.weight.overlap=OFF", "weights gathered when they are needed: parallelism.overlap.parameters"),
-    SPEED("model.residual_in_fp32=true", "a residual stream of fp32"),
-    NOTHING("parallel.expert_weight.size=1"),
-    SPEED("model.moe_use_residual=true parallel.expert_weight.size moe.drop_tokens",
-          "how experts are kept and tokens go to them"),
-    SPEED("model.norm_head=true model.num_attention_sinks", "a part of the model that tsim does not have"),
-    NOTHING(
-        "model_type HF_MODEL_NAME data.* hybrid_zero_optimizer.* moe.* parallel.* model.checkpoint "
-        "model.embed_grad_scale "
-        "model.embed_split_hidden model.embed_* "
-        "model.parallel_output model.apply_post_layer_norm model.layer_norm_epsilon model.use_flash_attn "
-        "model.qk_interleaved model.rope_* model.max_position_embeddings model.dropout_* model.drop_rate "
-        "model.attn_drop_rate model.norm_type model.no_bias model.*_bias model.use_sliding_window model.sliding_window "
-        "model.max_window_layers model.use_swiglu model.add_unit_offset model.moe_* model.dtype model.num_chunks "
-        "model.residual_in_fp32 model.norm_head model.use_dynamic_ntk_rope model.adapt_hf model.packed_attn "
-        "model.use_scaled_init model.init_* model.multiple_of model.*_std model.scale_attn_weights model.attn_*init* "
-        "model.ffn_*init* model.out_head_* model.mlp_layer_fusion model.first model.last model.deepnorm "
-        "model.use_norm_* model.tie_embeddings_and_lm_head model.extra_pred_tokens model.qk_norm model.use_logn_attn "
-        "model.start_layer_idx model.device model.partial_rotary_factor"),
-};
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 static bool is_of_type(struct tsim_recipe *r, const char *prefix) {
     const struct tsim_setting *s = find(r, "model_type");
@@ -296,7 +255,7 @@ enum tsim_status tsim_import_internevo(struct tsim_arena *arena, const struct ts
                                        struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     struct tsim_python python = {0};
-    tsim_recipe_init(&r, arena, input, "InternEvo", diags);
+    tsim_recipe_init(&r, arena, input, "InternEvo", "internevo", diags);
     enum tsim_status status = tsim_python_read(&r, NULL, &python);
     if (status == TSIM_OK) {
         add_settings(&r, &python);
@@ -304,9 +263,9 @@ enum tsim_status tsim_import_internevo(struct tsim_arena *arena, const struct ts
             tsim_diag_hint(
                 tsim_recipe_error(&r, NULL, "neither data = dict(seq_len=...) nor parallel = dict(...) in it"),
                 "the Python file that train.py --config takes");
-        else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+        else if (tsim_recipe_accepts(&r))
             build(&r);
-        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+        status = tsim_recipe_finish(&r, result);
     }
     tsim_heap_free(python.values);
     tsim_recipe_release(&r);

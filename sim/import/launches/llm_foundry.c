@@ -9,7 +9,6 @@
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
-#include "import/setting_class_rows.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,64 +16,6 @@
 
 /* NeMo's, which gpt.c reads too, has other words. */
 #define PRECISION "composer.precision"
-
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("model.name=hf_t5 model.name=hf_prefix_lm model.name=mpt_prefix_lm", TWO_STACKS),
-    REFUSED("model.name=*bert* model.name=*embed* model.name=*contrastive* model.name=*vision* model.name=*dit* "
-            "model.name=*resnet*",
-            "this trains a model that does not predict the next token"),
-    REFUSED("model.name=*grpo* model.name=*ppo* model.name=*dpo* model.name=*reward* model.name=*rlhf*",
-            "this is reinforcement learning or tuning by preferences: tsim simulates plain training"),
-    NOTHING("model.config_overrides.max_seq_len model.config_overrides.max_position_embeddings " TSIM_CHANGED_SIZES(
-        "model.config_overrides.") " "
-                                   "model.config_overrides.attn_config.attn_impl "
-                                   "model.config_overrides.use_cache model.config_overrides.use_fused_loss "
-                                   "model.config_overrides.rope_scaling.rope_type "
-                                   "model.config_overrides.rope_scaling.original_max_position_embeddings "
-                                   "model.config_overrides.rope_scaling* model.config_overrides.init_device "
-                                   "model.config_overrides.*_token_id model.config_overrides.initializer_range "
-                                   "model.config_overrides.*_norm_eps model.config_overrides.rope_theta "
-                                   "model.config_overrides.torch_dtype model.config_overrides.model_type "
-                                   "model.config_overrides.transformers_version "
-                                   "model.config_overrides.hidden_act=silu "
-                                   "model.config_overrides.attention_dropout=0 "
-                                   "model.config_overrides.attention_dropout=0.0"),
-    REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
-    REFUSED("model.attn_config.sliding_window_size=[1-9]* model.block_overrides.* model.attn_config.reuse_kv_layer_idx",
-            "attention in windows, or layers that differ"),
-    REFUSED("model.attn_config.prefix_lm=true", "attention to a part of the sequence"),
-    SPEED("model.attn_config.attn_uses_sequence_id", WITHIN_DOCUMENTS),
-    REFUSED("model.ffn_config.moe_loss_weight_", "experts of another kind"),
-    REFUSED("algorithms.seq_length_warmup.* algorithms.alibi.* algorithms.layer_freezing.* "
-            "algorithms.progressive_resizing*",
-            "sequences or layers that change while training"),
-    SPEED("algorithms.low_precision_layernorm* algorithms.fused_layernorm* algorithms.gated_linear_units*",
-          "other kernels for norms"),
-    SPEED("fsdp_config.activation_cpu_offload=true", "what is recomputed from is on the host"),
-    SPEED("fsdp_config.cpu_offload=true fsdp_config.offload*", "parameters on the host"),
-    SPEED("compile_config.* compile_config", "compilation: software.fusion"),
-    SPEED("profiler.*", "the cost of profiling"),
-    SPEED("unpacked", NOT_PACKED),
-    SPEED("fsdp_config.backward_prefetch=NONE fsdp_config.backward_prefetch=NO_PREFETCH",
-          "shards that are gathered when they are needed: parallelism.prefetch"),
-    NOTHING(
-        "model.attn_implementation model.peft_config.lora_alpha model.peft_config.peft_type "
-        "model.peft_config.task_type model.* tokenizer.* "
-        "tokenizer_name train_loader.* eval_loader* scheduler.* optimizer.* algorithms.* "
-        "algorithms max_duration num_canonical_nodes "
-        "device_eval_batch_size eval_* icl_* global_seed seed run_name data_local data_remote max_seq_len "
-        "max_split_size_mb variables.* "
-        "save_* load_* "
-        "device_eval_* " PRECISION
-        " fsdp_config.* parallelism_config.* parallelism_config tp_config.* progress_bar log_* console_log_interval "
-        "callbacks.* callbacks loggers.* loggers autoresume dist_timeout expandable_segments cuda_load_lazy "
-        "python_log_level global_train_batch_size device_train_* code_paths metadata.* only_hf_checkpoint "
-        "only_composer_checkpoint accumulate_* name image compute.* integrations* command cluster gpu_num gpu_type "
-        "scheduling.* env_variables* experiment_* use_async_* train_dataset.* model_name dataset.* max_new_* hf_* "
-        "fsdp_* spin_dataloaders log_to_console composer_* deepspeed_config_ profiler trainer.* platform instance* "
-        "priority override_* defaults* gpu_flops* fp8_config*"),
-};
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 struct reading {
     struct tsim_recipe *r;
@@ -349,7 +290,7 @@ enum tsim_status tsim_import_llm_foundry(struct tsim_arena *arena, const struct 
     job = tsim_value_find(root, "parameters");
     struct reading g = {
         .r = &r, .tree = {.arena = arena, .input = input, .root = job && job->kind == TSIM_VALUE_MAPPING ? job : root}};
-    tsim_recipe_init(&r, arena, input, "llm-foundry", diags);
+    tsim_recipe_init(&r, arena, input, "llm-foundry", "llm-foundry", diags);
     tsim_recipe_each(&r, root, add_setting, &g);
     model = tsim_value_find(g.tree.root, "model");
     const struct tsim_setting *name = find(&r, "model.name");
@@ -357,7 +298,7 @@ enum tsim_status tsim_import_llm_foundry(struct tsim_arena *arena, const struct 
     if (!model || !name)
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "model.name is missing"),
                        "the YAML that train.py of llm-foundry takes");
-    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
+    else if (tsim_recipe_accepts(&r)) {
         add_world(&r);
         add_precision(&r);
         if (has_text(name, "mpt") || has_text(name, "mosaic_gpt"))
@@ -372,7 +313,7 @@ enum tsim_status tsim_import_llm_foundry(struct tsim_arena *arena, const struct 
             put_length(&r);
         }
     }
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    enum tsim_status status = tsim_recipe_finish(&r, result);
     tsim_recipe_release(&r);
     return status;
 }

@@ -10,77 +10,12 @@
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
-#include "import/setting_class_rows.h"
 
 #include <math.h>
 #include <string.h>
 
 /* A file of MaxText says what differs from MaxText/configs/base.yml, which `base_config` names; a log lists all
  * ("Config param steps: 100"). Degrees are products of those within a slice, or node, (ici) and between them (dcn). */
-
-/* clang-format off */
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("base_config=*inference* base_config=*decode* base_config=*vllm* model_call_mode=inference "
-            "quantize_kvcache inference_* prefill_* ici_autoregressive_parallelism=[2-9]*", INFERENCE),
-    REFUSED("base_config=*rl* base_config=*grpo* base_config=*dpo* use_dpo use_grpo rl.*", "reinforcement learning or tuning by preferences"),
-    REFUSED("base_config=*distill* distill_* teacher_*", "this distils a model, which a scenario describes with training.kind: distill"),
-    REFUSED("use_multimodal use_audio", IMAGES),
-    NOTHING("hidden_size_for_vit image_size_for_vit num_attention_heads_for_vit num_hidden_layers_for_vit *_for_vit *_for_audio image_* audio_*"), /* base.yml has them whatever the model: the two switches count */
-    REFUSED("lora_* enable_lora", "this trains an adapter, which a scenario describes with training.adapter"),
-    REFUSED("mtp_num_layers", "modules that predict further tokens: --set model.mtp_layers=N beside --ignore"),
-    REFUSED("use_sparse_indexer moba", "attention to some chosen tokens, which tsim does not have"),
-    NOTHING("config program base_num_heads scale=1 global_parameter_scale=1"),
-    REFUSED("global_parameter_scale scale", "a model that is scaled by it: give its sizes"),
-    NOTHING("ici_*_parallelism=1 dcn_*_parallelism=1 ici_data_parallelism dcn_data_parallelism ici_fsdp_parallelism dcn_fsdp_parallelism "
-            "ici_expert_parallelism dcn_expert_parallelism"),
-    REFUSED("ici_sequence_parallelism dcn_sequence_parallelism ici_tensor_transpose_parallelism dcn_tensor_transpose_parallelism "
-            "ici_context_autoregressive_parallelism dcn_context_autoregressive_parallelism",
-            "an axis of the mesh that tsim does not have: data, fsdp, tensor, context, expert and stages are known"),
-    NOTHING("unused.* partial_rotary_factor kv_quant_axis kv_quant_dtype kv_quant_* quantize_kvcache=False shardy"), /* of inference */
-    REFUSED("pipeline_parallel_layers pipeline_delay_activation_forwarding", "a pipeline of some of the layers, or a slower one"),
-    REFUSED("optimizer_memory_host_offload", "the optimizer on the host: --set training.offload.optimizer=true beside --ignore"),
-    REFUSED("parameter_memory_host_offload", "parameters on the host"),
-    REFUSED("activations_in_float32", OTHER_TYPE),
-    REFUSED("enable_rampup_batch_size", "a batch that grows: training.batch_growth"),
-    SPEED("shard_optimizer_over_data", "the optimizer's states over replicas, too"),
-    SPEED("megablox=OFF", "another kernel for the products of experts"),
-    SPEED("context_parallel_load_balance=OFF", "ranks of a sequence with unequal shares of attention"),
-    SPEED("cast_logits_to_fp32=OFF", "logits in 16 bits; in tsim they have 32"),
-    SPEED("set_remat_policy_on_pipeline_iterations=OFF set_remat_policy_on_layers_per_stage",
-          "what a pipeline's loop recomputes"),
-    SPEED("packing=OFF", NOT_PACKED),
-    SPEED("float32_logits float32_qk_product logits_dot_in_fp32", "parts of attention or of the head in fp32"),
-    SPEED("mu_dtype=bfloat16", "one of Adam's two moments is kept in 16 bits; in tsim both are kept in 32"),
-    SPEED("scan_layers=OFF", "layers that are compiled one by one"),
-    SPEED("profiler profiler_steps skip_first_n_steps_for_profiler", "the cost of profiling"),
-    SPEED("use_batch_split_schedule use_ring_of_experts moe_fsdp_use_two_stage_all_gather moe_dispatch_no_expert_sharding", "how exchanges of experts are done"),
-    NOTHING("base_config run_name base_output_directory steps learning_rate* lr_* warmup_* wsd_* cosine_* adam_* mu_dtype muon_* opt_type "
-            "log_period save_period enable_profiler "
-            "weight_decay* gradient_clipping_threshold dataset* grain_* hf_* tokenizer* vocab_path train_* eval_* target_eval_loss data_shuffle_seed "
-            "init_weights_seed enable_data_shuffling enable_checkpointing async_checkpointing checkpoint_* save_* load_* max_num_checkpoints* "
-            "enable_*checkpoint* local_checkpoint* enable_goodput* monitor_* goodput_* report_* heartbeat_* enable_gcp* gcs_* metrics_file "
-            "log_* use_iota_embed reuse_example_batch logits_via_embedding normalize_embedding_logits cast_logits_to_fp32 enable_dropout "
-            "dropout_rate normalization_layer_epsilon rope_max_timescale rope_min_timescale rope_type rope_use_scale rope_factor rope_linear_scaling_factor rope_attention_scaling "
-            "rope_interleave rope_truncate local_rope_max_timescale rope_* local_rope* max_position_embeddings original_max_position_embeddings beta_fast "
-            "beta_slow mscale max_prefill_predict_length prompt decode_* stack_trace* collect_stack_trace upload_all_profiler_results "
-            "profile_* enable_tensorboard use_vertex_tensorboard vertex_* dump_* xla_* jax_* hardware skip_jax_distributed_system "
-            "compile_topology* compiled_trainstep_file allow_split_physical_axes use_custom_sort_vjp norm_topk_prob routed_score_func "
-            "routed_scaling_factor routed_bias_update_rate load_balance_loss_weight n_routing_groups topk_routing_group max_segments_per_seq "
-            "packing use_chat_template add_bos add_eos num_epoch expansion_factor_real_data colocated_python* float32_weight_sum "
-            "attention_sink attn_logits_soft_cap final_logits_soft_cap query_pre_attn_scalar use_random_routing scan_layers scan_* "
-            "set_remat_policy_* param_scan_axis fused_qkv fused_mlp sa_block_q sa_block_kv sa_block_kv_compute sa_block_q_dkv sa_block_kv_dkv sa_block_kv_dkv_compute sa_block_q_dq sa_block_kv_dq "
-            "sa_use_fused_bwd_kernel sa_q_layout sa_k_layout sa_v_layout sa_* wi_tile_* wo_tile_* tile_* mlp_activations_limit "
-            "use_untrainable_positional_embedding mesh_axes logical_axis_rules data_sharding sharding_tolerance shard_mode "
-            "override_model_config override_logical_axis_rules logical_axis_rules* num_slices quantization_local_shard_count "
-            "weight_quantization_* act_quantization_* bwd_quantization_* use_qwix_quantization replicate_quant_scale matmul_precision "
-            "constant_bound_config grad_dtype=float32 use_tunix sft_train_on_completion_only scan_layers megablox sparse_matmul "
-            "custom_mesh inhomogeneous_layer_cycle_interval nope_layer_interval temperature_tuning cost_estimate_flops_* "
-            "query_proj key_proj value_proj qkv_proj out_proj context mlpwi mlpwi_0 mlpwi_1 mlpwo attention_out mla_q mla_kv "
-            "XLA_* LIBTPU_* weight_dtype dtype use_jax_splash use_tokamax* decoder_layer_input mla_naive_kvcache subslice_shape "
-            "fsdp_shard_on_exp use_max_logit_estimate managed_mldiagnostics* enable_single_controller generate_padding_batch* final_logits* record_internal_nn_metrics"),
-};
-/* clang-format on */
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 struct reading {
     struct tsim_recipe *r;
@@ -484,7 +419,7 @@ static void put_custom(struct reading *g, const struct tsim_setting *s) {
     bool has_others = false;
     for (size_t i = 0; i < g->r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
         struct tsim_setting *other = &g->r->settings[i];
-        const struct tsim_setting_class *class = tsim_setting_class_of(other->key, other->value, CLASSES, N_CLASSES);
+        const struct tsim_setting_class *class = tsim_setting_class_of(other->key, other->value, &g->r->classes);
         if (class || other->is_used || !TSIM_IS_ONE_OF(tsim_setting_text(other), "device", "offload", "remat"))
             continue; /* what remains is a result of another version of the program */
         other->is_used = true;
@@ -718,7 +653,7 @@ static void drop_unused(struct tsim_recipe *r) {
 enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_result *result) {
     struct reading g = {.r = r};
     drop_unused(r);
-    if (tsim_recipe_accepts(r, CLASSES, N_CLASSES)) {
+    if (tsim_recipe_accepts(r)) {
         g.tensor = degree(&g, "tensor", 1, 1);
         g.pipeline = degree(&g, "pipeline", 1, 1);
         g.context = degree(&g, "context", 1, 1);
@@ -761,7 +696,7 @@ enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_resu
             tsim_log_series(r->document->text, r->document->size, TSIM_LOG_MAXTEXT.label, NULL, &series))
             tsim_log_put_measured(r, &TSIM_LOG_MAXTEXT, &series);
     }
-    return tsim_recipe_finish(r, CLASSES, N_CLASSES, result);
+    return tsim_recipe_finish(r, result);
 }
 
 /* ---- files ---- */
@@ -830,7 +765,7 @@ enum tsim_status tsim_import_maxtext(struct tsim_arena *arena, const struct tsim
                                      struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     const struct tsim_value *root;
-    tsim_recipe_init(&r, arena, input, "MaxText", diags);
+    tsim_recipe_init(&r, arena, input, "MaxText", "maxtext", diags);
     enum tsim_status status = TSIM_OK;
     if (add_logged(&r)) {
         r.lists_all = true;

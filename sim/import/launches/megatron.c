@@ -7,7 +7,6 @@
 #include "import/launches/launch_command.h"
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
-#include "import/launches/megatron_arguments.h"
 #include "import/overrides.h"
 
 #include <ctype.h>
@@ -164,8 +163,7 @@ static void keep_telling(struct tsim_recipe *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
         const struct tsim_setting *s = &r->settings[i];
-        const struct tsim_setting_class *class =
-            tsim_setting_class_of(s->key, s->value, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS);
+        const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, &r->classes);
         if (!class || !class->why || tsim_value_is_off(s->value) || tells_in_list(s->key))
             r->settings[n++] = r->settings[i];
     }
@@ -271,7 +269,7 @@ static void add_layers(struct tsim_recipe *r) {
 enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
-    tsim_recipe_init(&r, arena, input, "Megatron-LM", diags);
+    tsim_recipe_init(&r, arena, input, "Megatron-LM", "megatron", diags);
     struct reading g = {.r = &r, .text = r.document->text};
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_MEGATRON};
     enum tsim_status status = TSIM_OK;
@@ -286,10 +284,10 @@ enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsi
         add_layers(&r);
         const struct tsim_setting *program = tsim_recipe_find(&r, "program");
         gpt.is_bidirectional = program && strstr(tsim_setting_text(program), "pretrain_bert");
-        if (tsim_recipe_accepts(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS))
+        if (tsim_recipe_accepts(&r))
             tsim_gpt_build(&gpt);
         put_measured(&g);
-        status = tsim_recipe_finish(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
+        status = tsim_recipe_finish(&r, result);
     }
     tsim_recipe_release(&r);
     return status;

@@ -4,50 +4,8 @@
 #include "import/launches/gpt.h"
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
-#include "import/setting_class_rows.h"
 
 #include <string.h>
-
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("model.model_config.num_local_experts model.model_config.moe_config.layers=[0-9]*",
-            "experts of some layers are not taken over"),
-    NOTHING("model.model_config.moe_config.*"),
-    REFUSED("model.model_config.is_starcoder2_config",
-            "these layers are of another kind: name the model with --model ID or --hf CONFIG"),
-    NOTHING("model.model_config.sliding_window_size"),
-    REFUSED("infini_attention.*", "attention by segments with a memory, which tsim does not have"),
-    REFUSED("parallelism.domino.*", "tensor traffic of one half of a batch beside products of the other"),
-    REFUSED("parallelism.tp_mode=ALL_REDUCE_OVERLAP", "a mode of tensor parallelism that is not modelled"),
-    REFUSED("optimizer.optimizer_factory.name=sgd", "an optimizer that is not modelled: its states and its step"),
-    NOTHING("parallelism.recompute_granularity"), /* of 2023: flash attention keeps no scores to recompute */
-    SPEED("parallelism.moe_layer_recompute", "some of a layer is recomputed"),
-    SPEED("parallelism.tp_recompute_allgather=OFF", "what tensor ranks gather is kept for the backward pass"),
-    SPEED("model.model_config.use_fa3", "another kernel of attention: software.attention_kernel"),
-    SPEED("model.model_config._use_doc_masking", WITHIN_DOCUMENTS),
-    NOTHING("checkpoints.* data_stages* general.* lighteval* brrr_data* logging.* profiler* s3_upload* tokenizer.* "
-            "metrics_logging* model.ddp_bucket_cap_mb model.init_method.* model.make_vocab_size_divisible_by "
-            "optimizer.clip_grad optimizer.learning_rate_scheduler.* optimizer.optimizer_factory.* "
-            "optimizer.weight_decay* tokens.limit_val_batches tokens.limit_test_batches optimizer.torch_adam_is_fused "
-            "optimizer.adam_* tokens.limit_* "
-            "tokens.val_check_interval parallelism.tp_linear_async_communication parallelism.expert_parallel_size "
-            "parallelism.expert_* "
-            "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* experiment_logger*"),
-    NOTHING("model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
-            "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_llama_config "
-            "model.model_config.is_qwen2_config model.model_config.is_mistral_config "
-            "model.model_config.ring_attn_heads_k_stride model.model_config._attn_implementation "
-            "model.model_config._fused_rms_norm "
-            "model.model_config._fused_rotary_emb model.model_config._use_qkv_packed model.model_config.rope_theta "
-            "model.model_config.rope_interleaved model.model_config.rope_scaling.rope_type "
-            "model.model_config.rope_scaling.type "
-            "model.model_config.rope_scaling.original_max_position_embeddings model.model_config.is_*_config "
-            "model.model_config.rms_norm_eps model.model_config.rope_* model.model_config.use_cache "
-            "model.model_config.pretraining_tp model.model_config.interleaved_rotary model.model_config.z_loss_* "
-            "model.model_config._* model.model_config.no_rope_layer model.model_config.attention_bias "
-            "model.model_config.max_position_embeddings model.model_config.tie_word_embeddings model.dtype "
-            "model.model_config.flex_attention_mask model.model_config.log_attn_probs"),
-};
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 /* The layers are Llama's, or Qwen2's, which have biases if attention_bias says so. */
 static void add_model(struct tsim_recipe *r) {
@@ -172,13 +130,13 @@ enum tsim_status tsim_import_nanotron(struct tsim_arena *arena, const struct tsi
     struct tsim_recipe r;
     const struct tsim_value *root;
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
-    tsim_recipe_init(&r, arena, input, "nanotron", diags);
+    tsim_recipe_init(&r, arena, input, "nanotron", "nanotron", diags);
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
     if (!tsim_value_find_path(root, "parallelism.dp"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "parallelism.dp is missing"), "the YAML that run_train.py takes");
-    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+    else if (tsim_recipe_accepts(&r))
         build(&r);
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    enum tsim_status status = tsim_recipe_finish(&r, result);
     tsim_recipe_release(&r);
     return status;
 }

@@ -8,7 +8,6 @@
 #include "import/launches/hydra.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/python_config.h"
-#include "import/setting_class_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -176,15 +175,16 @@ enum meaning {
 };
 static enum meaning meaning_of(const char *name) {
     static const struct tsim_setting_class NAMES[N_MEANINGS] = {
-        [SAYS_TYPES] = NOTHING("trainer.plugins._call"),
-        [IS_TUNED] = NOTHING("performance_mode"),
-        [IS_BUILT] = NOTHING("data._call trainer._call model._call trainer.strategy._call"),
-        [IS_PART] = NOTHING("data trainer model peft trainer.strategy"),
-        [IS_ELSEWHERE] =
-            NOTHING("data.*._* log.* resume.* trainer.callbacks* *\\[* dir name peft_scheme packed_sequence packing"),
-        [IS_CLASS] = NOTHING("*._0"), /* run.Config(llm.Llama3Config8B) */
-        [IS_ARGUMENT] = NOTHING("_* *._*")};
-    const struct tsim_setting_class *row = tsim_setting_class_of(name, NULL, NAMES, N_MEANINGS);
+        [SAYS_TYPES] = {.patterns = "trainer.plugins._call"},
+        [IS_TUNED] = {.patterns = "performance_mode"},
+        [IS_BUILT] = {.patterns = "data._call trainer._call model._call trainer.strategy._call"},
+        [IS_PART] = {.patterns = "data trainer model peft trainer.strategy"},
+        [IS_ELSEWHERE] = {.patterns = "data.*._* log.* resume.* trainer.callbacks* *\\[* dir name peft_scheme "
+                                      "packed_sequence packing"},
+        [IS_CLASS] = {.patterns = "*._0"}, /* run.Config(llm.Llama3Config8B) */
+        [IS_ARGUMENT] = {.patterns = "_* *._*"}};
+    static const struct tsim_setting_classes CLASSES = {NAMES, N_MEANINGS};
+    const struct tsim_setting_class *row = tsim_setting_class_of(name, NULL, &CLASSES);
     return row ? (enum meaning)(row - NAMES) : SETS;
 }
 
@@ -448,7 +448,7 @@ static enum tsim_status shell_job(struct reading *g, const struct tsim_value **r
     struct tsim_recipe words;
     const char *stage = "", *config = NULL;
     const struct tsim_value *named = NULL, *all;
-    tsim_recipe_init(&words, g->r->arena, &g->r->input, "NeMo", g->r->diags);
+    tsim_recipe_init(&words, g->r->arena, &g->r->input, "NeMo", NULL, g->r->diags);
     enum tsim_status status = tsim_command_read(&words, &COMMAND);
     const struct tsim_setting *factory = status == TSIM_OK ? tsim_recipe_find(&words, "factory") : NULL;
     if (factory) {

@@ -4,7 +4,6 @@
 #include "config/text/document.h"
 #include "import/launches/deepspeed.h"
 #include "import/launches/gpt.h"
-#include "import/setting_class_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,66 +12,8 @@
  * under Megatron's, with GPT-NeoX's defaults beside them. */
 
 #define OTHER_LAYERS "layers that tsim does not have: RWKV, Mamba, gated MLPs, or attention to a part of the tokens"
-#define TUNING                                                                                                         \
-    "this trains by preferences or rewards, or a part of the model: tsim simulates plain training of all of it"
 
 /* Settings that nothing asks for (gpt-neox' configs/neox_arguments.md). A setting that stands nowhere is an error. */
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("train_impl=dpo train_impl=kto train_impl=reinforce train_impl=rm soft_prompt_tuning.* soft_prompt_tuning "
-            "lora*",
-            TUNING),
-    REFUSED("te_fp8_format=*", OTHER_TYPE),
-    NOTHING("moe_num_experts=[01] moe_expert_parallel_size=1"),
-    REFUSED("moe_num_experts moe_expert_parallel_size", "experts are not taken over"),
-    REFUSED("curriculum_learning.* curriculum_seqlen", "sequences that grow while training"),
-    REFUSED("sparse_gradients", "sparse gradients"),
-    SPEED("use_bias_in_norms=OFF", "norms without their bias (hidden parameters each)"),
-    SPEED("reset_attention_mask", WITHIN_DOCUMENTS),
-    REFUSED("sliding_window_width", IN_WINDOWS),
-    REFUSED("norm_shared_layers position_embedding_share", "layers that share parameters"),
-    SPEED("use_flashattn_swiglu", "a fused kernel of the gate: software.fusion"),
-    SPEED("te_*", "layers of Transformer Engine: software.fusion=te"),
-    SPEED("partition_activations checkpoint_in_cpu contiguous_checkpointing",
-          "saved activations shared out over the tensor ranks, or kept on the host"),
-    SPEED("fp32_allreduce", "gradients reduced in 32 bits"),
-    SPEED("deterministic", "slower deterministic kernels"),
-    SPEED("use_bnb_optimizer", "optimizer states of 8 bits"),
-    SPEED("flops_profiler.* autotuning.* profile*", "the cost of profiling"),
-    SPEED("use_qk_layernorm", "norms of queries and keys"),
-    SPEED("memory_profiling* wall_clock_breakdown", "timers that wait for the accelerator"),
-    NOTHING("fp16.fp16 no_save_optim no_load_optim rotary_emb_base use_bias_in_norms"),
-    NOTHING("lr* min_lr warmup* weight_decay clip_grad gradient_clipping optimizer.params.adam_w_mode optimizer.* "
-            "scheduler.* override_lr_scheduler "
-            "use_checkpoint_lr_scheduler init_method* output_layer_init_method use_mup mup_* coord_check* mup data_* "
-            "train_data_* valid_data_* test_data_* train_label_* valid_label_* test_label_* label_data_* pos_* neg_* "
-            "train_dataset_* valid_dataset_* test_dataset_* weight_by_num_documents weighted_sampler_alpha split "
-            "mmap_warmup pack_impl dataset_impl allow_chopping reset_attention_mask reset_position_ids eod_mask_loss "
-            "short_seq_prob vocab_file merge_file tokenizer_type num_workers extra_save_iters fim_* train_impl"),
-    NOTHING(
-        "save* load* checkpoint_factor checkpoint_scale checkpoint.* checkpoint_validation* keep_last_n_checkpoints "
-        "no_save_* no_load_* finetune s3_* eval_* do_train do_valid do_test iteration log_* logging steps_per_print "
-        "tensorboard* use_tensorboard wandb* use_wandb comet* use_comet csv_monitor.* print_* dump_state "
-        "comms_logger* gradient_noise_scale* git_hash train_batch_size train_iters exit_interval"),
-    NOTHING("distributed_backend local_rank rank lazy_mpu_init user_script hostfile include exclude launcher "
-            "launcher_args deepspeed deepspeed_* deepscale* master_addr master_port num_nodes num_gpus node_rank "
-            "no_ssh_check slurm_comment detect_nvlink_pairs force_multi account force use_shared_fs autotuning_run "
-            "is_pipe_parallel world_size global_num_gpus seed onnx_safe adlr_autoresume*"),
-    NOTHING("hysteresis loss_scale* min_scale min_loss_scale initial_loss_scale dynamic_loss_scale neox_precision "
-            "fp16_lm_cross_entropy attention_softmax_in_fp32 apply_query_key_layer_scaling "
-            "gradient_accumulation_fusion"),
-    NOTHING("norm_eps layernorm_epsilon rms_norm_epsilon scalenorm_epsilon rotary_* opt_pos_emb_offset "
-            "output_layer_parallelism scaled_upper_triang_masked_softmax_fusion scaled_masked_softmax_fusion scaled_* "
-            "bias_gelu_fusion bias_dropout_fusion rope_fusion layernorm_fusion "
-            "rmsnorm_fusion rope_base synchronize_each_layer gpt_j_tied use_bias_in_* mlp_multiple_of multiple_of "
-            "max_position_embeddings num_unique_layers param_sharing_style gmlp_* moe_* use_checkpoint_num_layers "
-            "attention_head_type use_flash_cross_entropy full_precision_lm_cross_entropy cooldown save_base_shapes "
-            "base_shapes_file mlp_type activation expansion_factor batch_size text_gen_type temperature top_k top_p "
-            "maximum_tokens make_vocab_size_divisible_by checkpoint_num_layers peak_theoretical_tflops sample_* "
-            "num_samples recompute char_level_ppl prompt_end return_logits return_prompt*"),
-    SECTION("", TSIM_DEEPSPEED_CLASSES),
-};
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
-
 /* Its words are others than those of NeMo's setting of that name. */
 #define PRECISION "neox_precision"
 
@@ -297,9 +238,9 @@ enum tsim_status tsim_import_neox(struct tsim_arena *arena, const struct tsim_im
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_MEGATRON};
     const struct tsim_value *root;
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
-    tsim_recipe_init(&r, arena, input, "GPT-NeoX", diags);
+    tsim_recipe_init(&r, arena, input, "GPT-NeoX", "gpt-neox", diags);
     tsim_recipe_each(&r, root, add_leaf, &g);
-    if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
+    if (tsim_recipe_accepts(&r)) {
         rename_settings(&g);
         add_norm(&g);
         add_positions(&g);
@@ -315,7 +256,7 @@ enum tsim_status tsim_import_neox(struct tsim_arena *arena, const struct tsim_im
             put_parallel_block(&g);
         put_overlap(&g, &gpt);
     }
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    enum tsim_status status = tsim_recipe_finish(&r, result);
     tsim_recipe_release(&r);
     return status;
 }

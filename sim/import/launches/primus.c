@@ -8,7 +8,6 @@
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/maxtext.h"
-#include "import/launches/megatron_arguments.h"
 #include "import/launches/titan_job.h"
 #include "import/overrides.h"
 
@@ -219,15 +218,14 @@ static enum tsim_status megatron_job(struct reading *g, bool has_preset, struct 
         gpt.named = id;
         gpt.named_from = from;
     }
-    if (r->diags->n_errors == r->n_errors_before &&
-        tsim_recipe_accepts(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS)) {
+    if (r->diags->n_errors == r->n_errors_before && tsim_recipe_accepts(r)) {
         tsim_gpt_build(&gpt);
         if (gpt.named) {
             put_plain_attention(g, gpt.named, from);
             put_preset(g, from);
         }
     }
-    return tsim_recipe_finish(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
+    return tsim_recipe_finish(r, result);
 }
 
 /* Values of primus/configs/modules/megatron (pre_trainer.yaml, trainer_base.yaml) that differ from Megatron-LM's own. */
@@ -326,7 +324,7 @@ enum tsim_status tsim_import_primus(struct tsim_arena *arena, const struct tsim_
     if (tsim_log_has_arguments(input->text, input->size))
         return tsim_import_megatron(arena, input, result, diags);
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
-    tsim_recipe_init(&r, arena, input, "Primus", diags);
+    tsim_recipe_init(&r, arena, input, "Primus", "megatron", diags);
     enum tsim_status status = TSIM_ERR_INFEASIBLE;
     const struct tsim_value *modules = tsim_value_find(root, "modules");
     g.module = modules && modules->kind == TSIM_VALUE_MAPPING ? tsim_value_find(modules, "pre_trainer") : NULL;

@@ -72,7 +72,7 @@ const char *tsim_recipe_read_beside(const struct tsim_recipe *r, const char *pat
 }
 
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
-                      const char *program, struct tsim_diags *diags) {
+                      const char *program, const char *classes, struct tsim_diags *diags) {
     memset(r, 0, sizeof *r);
     struct tsim_document *document = TSIM_NEW(arena, struct tsim_document);
     document->arena = arena;
@@ -93,6 +93,12 @@ void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const str
     for (size_t i = 0; i < input->n_ignored; i++)
         r->has_ignored[i] = false;
     take_carried(r);
+    if (classes)
+        tsim_recipe_take_classes(r, classes);
+}
+
+void tsim_recipe_take_classes(struct tsim_recipe *r, const char *name) {
+    (void)tsim_setting_classes_read(r->arena, name, &r->classes, r->diags); /* tsim_recipe_finish sees a mistake */
 }
 
 enum tsim_status tsim_recipe_check_size(struct tsim_recipe *r) {
@@ -466,11 +472,15 @@ void tsim_recipe_refuse(struct tsim_recipe *r, const struct tsim_setting *s, con
                    name + strspn(name, "-"));
 }
 
-bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes) {
+bool tsim_recipe_accepts(struct tsim_recipe *r) {
+    return tsim_recipe_accepts_by(r, &r->classes);
+}
+
+bool tsim_recipe_accepts_by(struct tsim_recipe *r, const struct tsim_setting_classes *classes) {
     size_t n_errors = r->diags->n_errors;
     for (size_t i = 0; i < n_settings(r); i++) {
         struct tsim_setting *s = &r->settings[i];
-        const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
+        const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes);
         if (class && class->changes_run && !is_given_again(r, i)) {
             s->is_used = true;
             tsim_recipe_refuse(r, s, "%s", class->why);
@@ -508,15 +518,15 @@ static void take_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
                        slip ? "'?" : "");
 }
 
-static void classify(struct tsim_recipe *r, size_t index, const struct tsim_setting_class *classes, size_t n_classes) {
+static void classify(struct tsim_recipe *r, size_t index) {
     const struct tsim_setting *s = &r->settings[index];
-    const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
+    const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, &r->classes);
     if (is_given_again(r, index))
         return;
     const bool is_off = tsim_value_is_off(s->value);
     if (is_off && !class &&
         (r->lists_all || tsim_value_is_null(s->value) || tsim_is_housekeeping(s->key) ||
-         tsim_setting_class_of(s->key, NULL, classes, n_classes)))
+         tsim_setting_class_of(s->key, NULL, &r->classes)))
         note_no_effect(r, s, "off");
     else if (is_off && !class)
         note_unknown(r, s); /* whether the program does it unless it is switched off is not known */
@@ -532,7 +542,7 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
         note_no_effect(r, s, "no effect on performance, by its name");
     else if (!class)
         take_unknown(r, s);
-    else if (!class->why && !r->lists_all && tsim_is_any_of_family(s->key, s->value, classes, n_classes))
+    else if (!class->why && !r->lists_all && tsim_is_any_of_family(s->key, s->value, &r->classes))
         note_unknown(r, s);
     else if (!class->why)
         note_no_effect(r, s, "no effect on performance");
@@ -708,13 +718,12 @@ static enum tsim_status check(struct tsim_recipe *r) {
     return TSIM_OK;
 }
 
-enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
-                                    struct tsim_import_result *result) {
+enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, struct tsim_import_result *result) {
     if (r->diags->n_errors > r->n_errors_before)
         return TSIM_ERR_INFEASIBLE;
     for (size_t i = 0; i < n_settings(r); i++)
         if (!r->settings[i].is_used)
-            classify(r, i, classes, n_classes);
+            classify(r, i);
     if (r->n_unknown > 0)
         tsim_value_warning(r->diags, &r->at_top, "", "tsim does not know %zu setting%s and takes %s for %s: %s%s",
                            r->n_unknown, r->n_unknown == 1 ? "" : "s", r->n_unknown == 1 ? "it" : "them",

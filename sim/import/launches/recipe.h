@@ -45,8 +45,9 @@ struct tsim_recipe {
     const struct tsim_document *document;
     struct tsim_import_input input; /* its overrides are those that the file carries (launch_file.h), then the user's */
     size_t n_carried;
-    const char *program;      /* "Megatron-LM" */
-    struct tsim_value at_top; /* the place of mistakes that concern the whole file */
+    const char *program;                 /* "Megatron-LM" */
+    struct tsim_setting_classes classes; /* of its settings */
+    struct tsim_value at_top;            /* the place of mistakes that concern the whole file */
     struct tsim_setting *settings;
     size_t n_settings;
     struct tsim_origin *origins;
@@ -71,9 +72,12 @@ struct tsim_recipe {
 };
 
 /* Copies the text, and takes the settings that it carries in comments ("# tsim --set PATH=VALUE" at a line's
- * beginning). Release frees what is not in the arena. */
+ * beginning). `classes` names the file of the program's classes (setting_class.h); NULL: it has none. Release frees
+ * what is not in the arena. */
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
-                      const char *program, struct tsim_diags *diags);
+                      const char *program, const char *classes, struct tsim_diags *diags);
+/* Takes the classes of another program in place of them. */
+void tsim_recipe_take_classes(struct tsim_recipe *r, const char *name);
 void tsim_recipe_release(struct tsim_recipe *r);
 /* Returns the text of a file that the launch script writes, or that stands beside the imported one; NULL: neither. */
 const char *tsim_recipe_read_beside(const struct tsim_recipe *r, const char *path, size_t *size);
@@ -142,7 +146,9 @@ void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *
 /* Refuses the settings whose classes say that they change what is run. It is called before the scenario is built, so
  * that nobody is asked for sizes that such a file does not need. Returns true if none was refused; else
  * tsim_recipe_finish ends the import. */
-bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes);
+bool tsim_recipe_accepts(struct tsim_recipe *r);
+/* Does the same by other classes. */
+bool tsim_recipe_accepts_by(struct tsim_recipe *r, const struct tsim_setting_classes *classes);
 /* Refuses one setting that the code cannot take as it is, by an error that tells of --ignore. */
 void tsim_recipe_refuse(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -152,8 +158,7 @@ void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim
 
 /* Classifies the settings that nothing has read (one of no class is an error), applies `overrides`, checks the scenario
  * by its own rules and writes it. */
-enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
-                                    struct tsim_import_result *result);
+enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, struct tsim_import_result *result);
 
 /* Returns the model that a --set gives in place of the file's. Returns NULL if none does, or if it is no model, which
  * is reported. */

@@ -11,75 +11,10 @@
 #include "import/launches/titan_job.h"
 #include "import/launches/toml.h"
 #include "import/overrides.h"
-#include "import/setting_class_rows.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STAGES "where stages begin is not read: add --ignore and --set parallelism.layers_per_stage=[...]"
-#define ELSEWHERE "its changes are in another module, which tsim does not read"
-
-/* Settings that nothing asks for (torchtitan/config/job_config.py, and older places of them). A setting that stands
- * nowhere is an error. */
-/* clang-format off */
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("job.custom_config_module job.custom_import experimental.custom_import "
-            "experimental.custom_args_module experimental.custom_model_path", ELSEWHERE),
-    NOTHING("job.* metrics.*"),
-    SPEED("profiling.enable_memory_snapshot", "the cost of profiling"),
-    NOTHING("profiling.*"),
-    NOTHING("model.tokenizer_path model.hf_assets_path model.print_after_conversion"),
-    REFUSED("model.norm_type=np_*", "norms without a scale"),
-    NOTHING("model.norm_type"),
-    REFUSED("model.adapter* lora.*", "an adapter: tsim trains all of the model"),
-    SPEED("optimizer.early_step_in_backward", "the optimizer within the backward pass"),
-    NOTHING("optimizer.* lr_scheduler.* training.dtype=float32"),
-    REFUSED("training.dtype=float16", "parameters and optimizer states of another data type than fp32"),
-    SPEED("training.dtype", "optimizer states of 16 bits; in tsim they have 32"),
-    NOTHING("training.mixed_precision_* training.dataset* training.max_norm training.seed "
-            "training.mock_data training.data.* training.checkpoint_* training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
-    SPEED("training.deterministic debug.deterministic*", "slower deterministic kernels"),
-    NOTHING("debug.moe_force_load_balance debug.* training.num_workers training.hf_*"),
-    SPEED("optimizer.implementation=for-loop optimizer.implementation=foreach", "an optimizer of several kernels; in tsim it has one"),
-    SPEED("parallelism.prefetch_*", "when shards are gathered ahead"),
-    SPEED("training.clear_cache_between_steps=true training.aggressive_memory_mode", "the allocator's cache is emptied between steps"),
-    SPEED("deepep.*", "another library for the exchange of experts"),
-    NOTHING("infra.* training.clear_cache_between_steps training.aggressive_memory_verbose training.enable_detailed_memory_tracking "
-            "training.skip_optimizer_step=OFF"),
-    SPEED("training.enable_cpu_offload", "parameters, gradients and optimizer on the host"),
-    SPEED("parallelism.enable_compiled_autograd experimental.enable_compiled_autograd", "compiled backward"),
-    SPEED("parallelism.disable_loss_parallel training.disable_loss_parallel", "logits that are not split over the tensor ranks"),
-    REFUSED("parallelism.pipeline_parallel_split_points experimental.pipeline_parallel_split_points "
-            "parallelism.module_fqns_per_model_part", STAGES),
-    REFUSED("parallelism.pipeline_parallel_schedule_csv experimental.pipeline_parallel_schedule_csv", "a schedule of its own"),
-    NOTHING("parallelism.pipeline_parallel_*_stage_less_layers=1"),
-    SPEED("parallelism.pipeline_parallel_*_stage_less_layers", "where stages begin: parallelism.layers_per_stage"),
-    NOTHING("*.pipeline_parallel_schedule *.pipeline_parallel_microbatch* *.pipeline_parallel_layers_per_stage "
-            "*.context_parallel_rotate_method *.context_parallel_load_balancer parallelism.fsdp_reshard_after_forward "
-            "training.fsdp_reshard_after_forward parallelism.expert_tensor_parallel_degree "
-            "*.enable_async_tensor_parallel parallelism.expert_parallel_comm_backend=standard"),
-    SPEED("parallelism.expert_parallel_comm_backend", "another library for the exchange of experts"),
-    NOTHING("checkpoint.* comm.* validation.* memory_estimation.*"),
-    REFUSED("fault_tolerance.semi_sync_method", "replicas that meet only now and then"),
-    SPEED("fault_tolerance.enable", "fault tolerance"),
-    NOTHING("fault_tolerance.* activation_checkpoint.*"),
-    REFUSED("float8.emulate", "fp8 that is computed in another data type"),
-    NOTHING("float8.precompute_float8_dynamic_scale_for_fsdp float8.force_recompute*"),
-    SPEED("float8.recipe_name float8.scaling_type_*", "how fp8 values are scaled"),
-    SPEED("float8.filter_fqns=*.*", "products of a layer that are left in 16 bits"),
-    SPEED("float8.filter_fqns=auto_*", "products that are left in 16 bits"),
-    NOTHING("primus_turbo.enable_attention_float8=[Ff]alse primus_turbo.use_moe_fp8"),
-    SPEED("primus_turbo.enable_attention_float8", "attention in fp8"),
-    NOTHING("float8.filter_fqns float8.enable_float8_linear float8.enable_fp8_linear float8.enable_fp8_gmm"),
-    SPEED("float8.enable_fp8_fa float8.fp8_fa_*", "attention in fp8; in tsim it is in 16 bits"),
-    SPEED("float8.moe_fqns*", "which experts are in fp8"),
-    SPEED("mx.*", "MX formats"),
-    SPEED("quantize.*", "how values are quantized"),
-    NOTHING("compile.* training.compile"),
-};
-
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 /* Flavors of its models, as the catalogue has them. */
 static const struct flavor {
@@ -139,8 +74,8 @@ bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, co
 struct reading {
     struct tsim_recipe *r;
     int64_t tensor, pipeline, context, expert, replicate, shard; /* shard: -1, what is left */
-    int64_t world, layers, length; /* layers 0: not known; tokens of a sequence */
-    int64_t chunks;                /* of the layers, on each rank of a pipeline */
+    int64_t world, layers, length;                               /* layers 0: not known; tokens of a sequence */
+    int64_t chunks;                                              /* of the layers, on each rank of a pipeline */
     const char *configuration;                                   /* of a file in Python; NULL: it is no such file */
 };
 
@@ -232,8 +167,9 @@ static void put_model(struct reading *g) {
         return;
     const char *whole = tsim_arena_printf(g->r->arena, "%s-%s", model, size);
     const bool has_size = strpbrk(size, "0123456789") && strpbrk(size, "bBmM"),
-               is_small = strncmp(size, "debugmodel", 10) == 0 && /* of eight layers before the key's new name of 2025 */
-                          tsim_recipe_find(g->r, "training.local_batch_size");
+               is_small =
+                   strncmp(size, "debugmodel", 10) == 0 && /* of eight layers before the key's new name of 2025 */
+                   tsim_recipe_find(g->r, "training.local_batch_size");
     if (flavor && (has_size || is_small || tsim_known_model(g->r, whole)) && tsim_put_hub_model(g->r, flavor, whole)) {
         const struct tsim_model *named = tsim_recipe_model(g->r); /* a fork's words for a model of the hub */
         g->layers = named ? named->layers : 0;
@@ -309,7 +245,8 @@ static void put_cluster(struct reading *g) {
     int64_t least = times(times(ranks, g->replicate), g->shard > 0 ? g->shard : 1);
     const struct tsim_setting *gpus = tsim_recipe_find(g->r, "preset.gpus"), *machine = machine_of(g);
     int64_t preset = gpus ? tsim_setting_int(g->r, gpus, 1, 1000000) : 0;
-    struct tsim_setting nodes = {"comment", "nnodes", NULL, true, NULL}, of_each = {"degrees", "each", NULL, true, NULL};
+    struct tsim_setting nodes = {"comment", "nnodes", NULL, true, NULL},
+                        of_each = {"degrees", "each", NULL, true, NULL};
     if (g->shard > 0 && preset > 0 && preset != least) { /* the degrees' product is the world; the comment is old */
         tsim_recipe_note(g->r, gpus->name, gpus->value, "the degrees say how many accelerators there are");
         preset = 0;
@@ -322,8 +259,10 @@ static void put_cluster(struct reading *g) {
                                   *from = shard ? shard : find(g, "data_parallel_degree");
         const struct tsim_value *at = from->value;
         nodes.name = of_each.name = from->name;
-        nodes.value = tsim_value_new_scalar(g->r->arena, at, tsim_arena_printf(g->r->arena, "%lld", (long long)(least / of_node)));
-        of_each.value = tsim_value_new_scalar(g->r->arena, at, tsim_arena_printf(g->r->arena, "%lld", (long long)of_node));
+        nodes.value = tsim_value_new_scalar(g->r->arena, at,
+                                            tsim_arena_printf(g->r->arena, "%lld", (long long)(least / of_node)));
+        of_each.value =
+            tsim_value_new_scalar(g->r->arena, at, tsim_arena_printf(g->r->arena, "%lld", (long long)of_node));
     } else if (preset >= 8 && preset % 8 == 0)
         nodes.value = tsim_value_new_scalar(g->r->arena, gpus->value,
                                             tsim_arena_printf(g->r->arena, "%lld", (long long)(preset / 8)));
@@ -337,7 +276,8 @@ static void put_cluster(struct reading *g) {
         least = least < 8 ? 8 : least;
     }
     const int64_t copies = times(ranks, g->replicate);
-    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, of_each.value ? &of_each : NULL, machine, least);
+    g->world =
+        tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, of_each.value ? &of_each : NULL, machine, least);
     if (g->world > 0 && g->world % copies != 0)
         tsim_recipe_error(g->r, find(g, "data_parallel_replicate_degree"),
                           "%lld accelerators are no multiple of the %lld that the degrees take", (long long)g->world,
@@ -406,11 +346,11 @@ static void put_recompute(struct reading *g) {
         tsim_recipe_put(g->r, "training.recompute", mode, mode ? NULL : "torchtitan's default", "selective");
         const struct tsim_setting *from = option ? option : mode;
         if (strcmp(text, "memory_budget") == 0)
-            tsim_recipe_not_modelled(g->r, mode,
-                                     "the compiler chooses what is recomputed; tsim recomputes operators in all layers");
+            tsim_recipe_not_modelled(
+                g->r, mode, "the compiler chooses what is recomputed; tsim recomputes operators in all layers");
         else if (from && strcmp(how, "op") != 0)
-            tsim_recipe_not_modelled(g->r, from, "the program recomputes one layer in %.20s; tsim recomputes operators in all layers",
-                                     how);
+            tsim_recipe_not_modelled(
+                g->r, from, "the program recomputes one layer in %.20s; tsim recomputes operators in all layers", how);
     } else
         tsim_recipe_error(g->r, mode, "'%.40s' is not one of none, selective, full", text);
 }
@@ -466,7 +406,8 @@ static void put_precision(struct reading *g) {
     if (!scales_rows && low && !has_blocks && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
         tsim_recipe_not_modelled(g->r, low, "the program gathers weights in 16 bits, tsim in fp8");
     if (low && experts && g->expert > 1 && !is_on(g, experts))
-        tsim_recipe_not_modelled(g->r, experts, "the program keeps products of experts in 16 bits; tsim has them in fp8");
+        tsim_recipe_not_modelled(g->r, experts,
+                                 "the program keeps products of experts in 16 bits; tsim has them in fp8");
     if (kept && strcmp(tsim_setting_text(kept), "bfloat16") == 0) {
         tsim_recipe_put(g->r, "training.master_weights", kept, NULL, "false");
         tsim_recipe_put(g->r, "training.state_precision", kept, NULL, "bf16");
@@ -642,17 +583,18 @@ static bool ends_with(const char *text, const char *end) {
 
 /* Sections of the configuration in Python by those of TOML; "" is of no effect. */
 static const char *toml_key(struct reading *g, const char *path) {
-    static const char *const SECTIONS[][2] = {{"model_spec._0", "model.flavor"},
-                                              {"model_spec.flavor", "model.flavor"},
-                                              {"model_spec.moe_comm_backend", "parallelism.expert_parallel_comm_backend"},
-                                              {"model_spec.attn_backend", "job.attn_backend"},
-                                              {"hf_assets_path", "model.hf_assets_path"},
-                                              {"dump_folder", "job.dump_folder"},
-                                              {"dataloader", "training.dataset"},
-                                              {"tokenizer", "job.tokenizer"},
-                                              {"validator", "validation"},
-                                              {"loss", "job.loss"},
-                                              {"profiler", "profiling"}};
+    static const char *const SECTIONS[][2] = {
+        {"model_spec._0", "model.flavor"},
+        {"model_spec.flavor", "model.flavor"},
+        {"model_spec.moe_comm_backend", "parallelism.expert_parallel_comm_backend"},
+        {"model_spec.attn_backend", "job.attn_backend"},
+        {"hf_assets_path", "model.hf_assets_path"},
+        {"dump_folder", "job.dump_folder"},
+        {"dataloader", "training.dataset"},
+        {"tokenizer", "job.tokenizer"},
+        {"validator", "validation"},
+        {"loss", "job.loss"},
+        {"profiler", "profiling"}};
     for (size_t i = 0; i < sizeof SECTIONS / sizeof SECTIONS[0]; i++) {
         size_t length = strlen(SECTIONS[i][0]);
         if (strncmp(path, SECTIONS[i][0], length) == 0 && (path[length] == '.' || path[length] == '\0'))
@@ -687,9 +629,11 @@ static void add_converters(struct reading *g, const struct tsim_python *python) 
         for (size_t k = 0; k < python->n_values; k++) {
             const struct tsim_python_value *of = &python->values[k];
             size_t length = strlen(v->path) - strlen("_call");
-            if (strncmp(of->path, v->path, length) == 0 && of->path[length] != '_' && !strstr(of->path, "compile_enabled"))
+            if (strncmp(of->path, v->path, length) == 0 && of->path[length] != '_' &&
+                !strstr(of->path, "compile_enabled"))
                 tsim_recipe_add(g->r, of->path,
-                                tsim_arena_printf(g->r->arena, "%s.%.*s", strncmp(word, "float8", 6) == 0 ? "float8" : word,
+                                tsim_arena_printf(g->r->arena, "%s.%.*s",
+                                                  strncmp(word, "float8", 6) == 0 ? "float8" : word,
                                                   (int)strcspn(of->path + length, "["), of->path + length),
                                 tsim_recipe_scalar(g->r, of->line, of->column, of->text));
         }
@@ -707,7 +651,8 @@ static void add_list(struct reading *g, const struct tsim_python *python, size_t
     size_t n = 0;
     for (size_t i = first; i < python->n_values && n < MOST_ITEMS; i++)
         if (strncmp(python->values[i].path, path, length + 1) == 0 && ends_with(python->values[i].path, "]"))
-            items[n++] = tsim_recipe_scalar(g->r, python->values[i].line, python->values[i].column, python->values[i].text);
+            items[n++] =
+                tsim_recipe_scalar(g->r, python->values[i].line, python->values[i].column, python->values[i].text);
     const char *name = tsim_arena_strndup(g->r->arena, path, length);
     if (n > 0)
         tsim_recipe_add(g->r, name, toml_key(g, name), tsim_value_new_list(g->r->arena, items[0], items, n));
@@ -754,8 +699,9 @@ static enum tsim_status read_python(struct reading *g) {
     bool is_there = false;
     for (size_t i = 0; i < python.n_functions; i++) {
         is_there |= chosen && strcmp(python.functions[i], chosen) == 0;
-        known = strlen(known) < 400 ? tsim_arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", python.functions[i])
-                                    : known;
+        known = strlen(known) < 400
+                    ? tsim_arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", python.functions[i])
+                    : known;
     }
     if (!chosen && python.n_functions == 1)
         chosen = python.functions[0], is_there = true;
@@ -825,7 +771,7 @@ static void put_measured(struct reading *g) {
 
 static enum tsim_status job(struct reading *g, struct tsim_import_result *result) {
     struct tsim_recipe *r = g->r;
-    if (!tsim_recipe_accepts(r, CLASSES, N_CLASSES))
+    if (!tsim_recipe_accepts(r))
         return TSIM_ERR_INFEASIBLE;
     const struct tsim_setting *profiles = tsim_recipe_find(r, "profiling.enable_profiling");
     if (profiles && tsim_value_is_off(profiles->value))
@@ -849,7 +795,7 @@ static enum tsim_status job(struct reading *g, struct tsim_import_result *result
     put_recompute(g); /* which depends on the layers of a stage */
     if (r->lists_all)
         put_measured(g);
-    return tsim_recipe_finish(r, CLASSES, N_CLASSES, result);
+    return tsim_recipe_finish(r, result);
 }
 
 enum tsim_status tsim_titan_job(struct tsim_recipe *r, struct tsim_import_result *result) {
@@ -861,7 +807,7 @@ enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct t
                                         struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     struct reading g = {.r = &r};
-    tsim_recipe_init(&r, arena, input, "torchtitan", diags);
+    tsim_recipe_init(&r, arena, input, "torchtitan", "torchtitan", diags);
     enum tsim_status status = read_file(&g);
     if (status == TSIM_OK)
         status = job(&g, result);
