@@ -381,6 +381,8 @@ struct tsim_kernels {
     double unaligned_frac;           /* rate of unaligned products over that of aligned ones */
     double unaligned_vector_frac;    /* the same without matrix units, over that of fp32 */
     double row_scales_frac;          /* rate with scales of rows over that with one scale */
+    double winograd_frac;            /* rate of Winograd's convolutions over that of their products alone */
+    double winograd_weights_frac;    /* the same for gradients of weights */
     double issued_per_cycle;         /* instructions of a compute unit */
     struct tsim_flash_kernel flash[TSIM_FLASH_SPLASH], triton; /* splash attention has constants of its own */
     double triton_over_flash1; /* rate of Triton's kernel over that of FlashAttention-1 */

@@ -351,6 +351,11 @@ static struct tsim_amount product_time(struct tsim_term_recorder *r, const struc
     if (op->precision == TSIM_FP8 && software->fp8_scaling == TSIM_SCALING_ROWS)
         time = slower(r, time, "with scales of rows",
                       of_kernels(r, a, "row_scales", a->kernels.row_scales_frac, TSIM_FRACTION));
+    if (op->is_winograd)
+        time = slower(r, time, "with Winograd's transforms",
+                      op->is_weight_gradient
+                          ? of_kernels(r, a, "winograd_weights", a->kernels.winograd_weights_frac, TSIM_FRACTION)
+                          : of_kernels(r, a, "winograd", a->kernels.winograd_frac, TSIM_FRACTION));
     if (op->is_grouped && a->grouped_products_frac > 0)
         time =
             slower(r, time, "grouped",

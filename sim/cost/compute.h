@@ -45,6 +45,9 @@
  * 4, ... or all groups on the diagonal of one product; and flops / vector_peak if each channel is a group. Depthwise
  * kernels are then bound by memory (Ma et al. 2018, arXiv:1807.11164).
  *
+ * Winograd's convolutions. Their transforms take a part of the kernel, which reaches `winograd` of the rate of products;
+ * weight gradients, for which cuDNN has transforms and products apart, reach `winograd_weights`.
+ *
  * Flash attention, with d the head dimension, s the tokens of the sequence and r the ramp in tokens:
  *
  *   rate = P * frac * d/(d + 20) * 148/128 * s/(s + r)

@@ -175,6 +175,7 @@ static struct tsim_op *winograd(struct tsim_op_list *list, const char *name, con
                                 const struct tsim_list_layer *l, double m, double n, double k) {
     struct tsim_op *op = product(list, name, b, 16 * (double)l->groups, m, n, k, tensor_bytes(b, l));
     op->groups = (double)l->groups;
+    op->is_winograd = true;
     return op;
 }
 

@@ -11,7 +11,7 @@
  * is a group (depthwise) the vector units do the work (cost/compute.h).
  *
  * Libraries do two more things. In fp32, 3 x 3 kernels of stride 1 are Winograd's F(2 x 2, 3 x 3): 16 products over a
- * quarter of the pixels, so 4 / 9 of the FLOPs (Lavin and Gray 2015, arXiv:1509.09308; its transforms are fused).
+ * quarter of the pixels, so 4 / 9 of the FLOPs (Lavin and Gray 2015, arXiv:1509.09308; cost/compute.h has its rate).
  * Depthwise convolutions do not use it, because the transforms would cost more than they save. In tf32, images lie
  * channels first as in fp32, and matrix units want channels last: input and output of all but depthwise convolutions
  * are each read and written once more (NVIDIA, "Convolutional Layers User's Guide", on tensor layouts). Half precision

@@ -52,6 +52,7 @@ struct tsim_op {
     bool is_padded;        /* GEMM: the library pads the rows of its operands (convolutions) */
     double groups;         /* GEMM: groups of channels of a convolution that do not mix; else 0 */
     bool is_depthwise;     /* GEMM: each input channel is a group */
+    bool is_winograd;      /* GEMM: the 16 products of Winograd's algorithm, with its transforms */
     double flops;          /* matrix FLOPs that it executes */
     double elements;       /* ELEMENTWISE: elements of the tensor; arithmetic.h says what is computed for each */
     double bytes;          /* read and written in HBM */

@@ -155,6 +155,8 @@ static const struct tsim_key KERNELS_KEYS[] = {
     OF_KERNELS(TSIM_FRACTION, 1, "unaligned", kernels.unaligned_frac, "rate of products with unaligned rows over that with aligned ones"),
     OF_KERNELS(TSIM_FRACTION, 1, "unaligned_vector", kernels.unaligned_vector_frac, "the same without matrix units, over the rate in fp32"),
     OF_KERNELS(TSIM_FRACTION, 1, "row_scales", kernels.row_scales_frac, "rate of fp8 products with scales of rows over that with one scale"),
+    OF_KERNELS(TSIM_FRACTION, 1, "winograd", kernels.winograd_frac, "rate of Winograd's convolutions, transforms included, over that of their products alone"),
+    OF_KERNELS(TSIM_FRACTION, 1, "winograd_weights", kernels.winograd_weights_frac, "the same for gradients of weights"),
     OF_KERNELS(TSIM_COUNT, 1e6, "issued_per_cycle", kernels.issued_per_cycle, "instructions that a unit of NVIDIA's issues in a cycle"),
     FLASH_KERNEL_KEY("flash1", flash[TSIM_FLASH1], "FlashAttention 1"),
     FLASH_KERNEL_KEY("triton", triton, "Triton's kernel of 2022"),
