@@ -270,7 +270,7 @@ struct tsim_embedding_table {
     int64_t pooling; /* rows that a sample looks up */
     double skew;     /* exponent of Zipf's law; 0: all rows are equally popular */
 };
-enum { TSIM_MAX_WIDTHS = 64 };
+enum { TSIM_MAX_WIDTHS = 64, TSIM_MAX_MTP_MODULES = 4 };
 struct tsim_widths {
     size_t n;
     int64_t width[TSIM_MAX_WIDTHS];
@@ -280,9 +280,10 @@ struct tsim_model {
     const char *name, *source;
     enum tsim_model_kind kind;
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab;
-    int64_t encoder_layers;   /* so many of `layers`, the first, are an encoder, the others its decoder; 0: one stack */
-    int64_t mtp_layers;       /* so many of `layers`, the last, predict further tokens (multi-token prediction) */
-    int64_t positions;        /* rows of the learned position table; 0 unless position is learned */
+    int64_t encoder_layers; /* so many of `layers`, the first, are an encoder, the others its decoder; 0: one stack */
+    int64_t mtp_layers;     /* so many of `layers`, the last, predict further tokens (multi-token prediction) */
+    int64_t mtp_modules;    /* which have so many further tokens; a module of each is mtp_layers / mtp_modules layers */
+    int64_t positions;      /* rows of the learned position table; 0 unless position is learned */
     int64_t relative_buckets; /* distances that have a bias for every head; 0 unless position is relative */
     int64_t attention_window; /* tokens that a window layer attends to, itself included; 0: no layer has a window */
     bool window_chunks;       /* windows are chunks of the sequence: a token attends to its own chunk (Llama 4) */

@@ -194,6 +194,48 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
         tsim_op_norm_backward(list, z, "final norm");
 }
 
+/* ---- modules that predict further tokens ---- */
+
+/* DeepSeek-AI 2024, section 2.2: the embedding of the next token is looked up in the shared table; it and the hidden
+ * state are normalized, joined and projected. Megatron-Core divides the columns of that product, gathers its result and
+ * goes on with shards of tokens (megatron/core/transformer/multi_token_prediction.py). The module's layers are among the
+ * model's; behind them come a norm, the shared head and a loss. */
+static void further_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double e = z->element_bytes, n = z->h / z->tp, k = 2 * z->h;
+    table_forward(list, z);
+    tsim_op_norm_forward(list, z, "norm, embedding of the next token");
+    tsim_op_norm_forward(list, z, "norm, hidden state");
+    elementwise(list, "further token, join", z->ts * k, 2 * e, 1);
+    cast(list, z, "cast, further token", z->ts * k);
+    tsim_op_gather_input(list, z, "tensor: gather, further token", k);
+    tsim_op_take_weight(list, z, n * k);
+    gemm(list, "further token", z->linear_precision, z->t, n, k, z->linear_bytes, e);
+    if (z->tp > 1)
+        tensor_collective(list, "tensor: gather result, further token", TSIM_OP_ALL_GATHER, z->t * z->h * e,
+                          TSIM_EXPOSED);
+    head_forward(list, z);
+}
+
+static void further_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double e = z->element_bytes, k = 2 * z->h;
+    head_backward(list, z);
+    if (z->sequence_parallel)
+        tensor_collective(list, "tensor: gather gradient, further token", TSIM_OP_ALL_GATHER, z->t * z->h * e,
+                          TSIM_EXPOSED);
+    tsim_op_linear_backward(list, z,
+                            &(struct tsim_op_linear){.input = "further token, input",
+                                                     .weight = "further token, weight",
+                                                     .gather = "tensor: gather input, further token",
+                                                     .reduce = "tensor: reduce, further token",
+                                                     .n = z->h / z->tp,
+                                                     .k = k,
+                                                     .is_column_parallel = true});
+    elementwise(list, "further token, split", z->ts * k, 2 * e, 2);
+    tsim_op_norm_backward(list, z, "norm, hidden state");
+    tsim_op_norm_alone_backward(list, z, "norm, embedding of the next token");
+    table_backward(list, z);
+}
+
 /* ---- of all stacks ---- */
 
 /* Tokens of each stack are looked up, in the same table. */
@@ -245,6 +287,8 @@ static void end_forward(const struct tsim_scenario *sc, enum tsim_part part, int
         return;
     }
     head_forward(list, &stacks[n - 1]);
+    for (int64_t i = 0; i < sc->model->mtp_modules; i++)
+        further_forward(list, &stacks[n - 1]);
     for (int i = 0; i < n - 1 && !sc->model->recurrent; i++)
         tsim_op_norm_forward(list, &stacks[i], "final norm, encoder");
 }
@@ -257,6 +301,8 @@ static void end_backward(const struct tsim_scenario *sc, enum tsim_part part, in
         tsim_diffusion_head_backward(list, &stacks[0]);
         return;
     }
+    for (int64_t i = 0; i < sc->model->mtp_modules; i++)
+        further_backward(list, &stacks[n - 1]);
     head_backward(list, &stacks[n - 1]);
     for (int i = 0; i < n - 1 && !sc->model->recurrent; i++)
         tsim_op_norm_backward(list, &stacks[i], "final norm, encoder");

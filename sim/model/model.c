@@ -37,7 +37,9 @@ struct tsim_end_parameters tsim_model_ends(const struct tsim_model *m) {
                                                  stacks * (double)(m->relative_buckets * m->heads),
                                     .final_norm = stacks * tsim_count_norm(m),
                                     .head = m->tied_embeddings ? 0 : vocab * h,
-                                    .pooler = m->pooler ? h * h + h : 0};
+                                    .pooler = m->pooler ? h * h + h : 0,
+                                    .further = (double)m->mtp_modules * 2 * h * h,
+                                    .further_norms = (double)m->mtp_modules * 3 * tsim_count_norm(m)};
     p.embedding += tsim_tower_embedding_parameters(m) + tsim_shared_parameters(m);
     if (m->image.patch > 0)
         count_image(m, &p);
@@ -313,7 +315,9 @@ static struct tsim_amount all_parameters(struct tsim_term_recorder *r, const cha
                                counted(r, m, "final norm", "scales and shifts", ends.final_norm, OF_HIDDEN),
                                counted(r, m, "head", "vocabulary x hidden, unless tied to the embedding", ends.head,
                                        OF_VOCAB | OF_HIDDEN),
-                               counted(r, m, "pooler", "hidden x hidden, and a bias", ends.pooler, OF_HIDDEN)));
+                               counted(r, m, "pooler", "hidden x hidden, and a bias", ends.pooler, OF_HIDDEN),
+                               counted(r, m, "modules of further tokens", "2 x hidden x hidden and three norms of each",
+                                       ends.further + ends.further_norms, OF_HIDDEN)));
 }
 
 struct tsim_amount tsim_model_parameters_recorded(struct tsim_term_recorder *r, const struct tsim_model *m) {
@@ -335,6 +339,7 @@ double tsim_model_active_parameters(const struct tsim_model *m) {
 double tsim_model_mtp_parameters(const struct tsim_model *m) {
     struct tsim_model without = *m;
     without.layers -= m->mtp_layers;
+    without.mtp_modules = 0;
     return m->mtp_layers > 0 ? tsim_model_parameters(m) - tsim_model_parameters(&without) : 0;
 }
 
@@ -495,6 +500,14 @@ static struct tsim_amount tower_flops(struct tsim_term_recorder *r, const struct
                       TSIM_FLOPS, "3 forward passes, 1 where the tower is frozen (sim/model/model.h)");
 }
 
+/* The shared head is met once more for each further token (Megatron-LM, megatron/training/training.py,
+ * num_floating_point_operations: the logits of mtp_num_layers + 1 tokens). */
+static struct tsim_amount further_heads(struct tsim_term_recorder *r, const struct tsim_model *m, double each) {
+    return tsim_given(r, "the head, once more for each further token",
+                      each * (double)(m->mtp_modules * m->vocab * m->hidden), TSIM_FLOPS,
+                      "mtp_modules x vocab x hidden of the model, as a parameter's each");
+}
+
 struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
                                                     struct tsim_amount length, double trained) {
     if (m->tower.layers > 0) {
@@ -514,7 +527,7 @@ struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *r
                                 tsim_given(r, "parameters of the adapters that a token meets", trained, TSIM_COUNT,
                                            "sim/model/adapter.h")));
     return tsim_sum(r, "model FLOPs of a token", "4 N + 6 A + 12 L H Q T", TSIM_FLOPS,
-                    TSIM_PARTS(frozen, adapters, core_attention(r, m, length)));
+                    TSIM_PARTS(frozen, adapters, core_attention(r, m, length), further_heads(r, m, 4)));
 }
 
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
@@ -557,7 +570,8 @@ struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const
         return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T - 6 for each row not met", TSIM_FLOPS,
                         TSIM_PARTS(products, attention, tsim_inverse(unmet)));
     }
-    return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T", TSIM_FLOPS, TSIM_PARTS(products, attention));
+    return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T", TSIM_FLOPS,
+                    TSIM_PARTS(products, attention, further_heads(r, m, 6)));
 }
 
 double tsim_model_flops_per_token(const struct tsim_model *m, double first_length, double last_length) {

@@ -19,6 +19,9 @@ struct tsim_end_parameters {
     double final_norm; /* of all stacks */
     double head;       /* 0 if it is tied to the embedding; the classifier of a model of images */
     double pooler;     /* held with the head, whole on every tensor rank */
+    /* The modules that predict further tokens are held with the head: their products of the hidden state and the
+     * embedding, which tensor ranks divide, and norms. Their layers are among the model's; table and head are shared. */
+    double further, further_norms;
 };
 struct tsim_end_parameters tsim_diffusion_ends(const struct tsim_model *model); /* layer_diffusion.c */
 double tsim_diffusion_end_flops(const struct tsim_model *model, double length); /* of a token in the forward pass */
@@ -36,7 +39,7 @@ struct tsim_amount tsim_model_active_parameters_recorded(struct tsim_term_record
                                                          const struct tsim_model *model);
 double tsim_model_parameters(const struct tsim_model *model);        /* of the whole model */
 double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
-/* It counts mtp_layers, which tsim_model_parameters includes. */
+/* It counts the modules that predict further tokens, which tsim_model_parameters includes. */
 double tsim_model_mtp_parameters(const struct tsim_model *model);
 
 /* This counts how often each part exists, or how often a pass goes through it. */

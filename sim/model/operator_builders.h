@@ -250,6 +250,8 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+/* Does the same without a residual, to whose gradient the norm's is added. */
+void tsim_op_norm_alone_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 /* These add the norms of each head's query and key, if the model has them and no latent vectors. */
 void tsim_op_head_norms_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_head_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);

@@ -315,9 +315,13 @@ void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape
         elementwise(list, "residual gradient", z->ts * z->h, 3 * z->element_bytes, 1);
 }
 
+void tsim_op_norm_alone_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    norm_backward(list, z, name, z->ts * z->h, 0);
+}
+
 void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     if (z->model->post_norms)
-        norm_backward(list, z, name, z->ts * z->h, 0);
+        tsim_op_norm_alone_backward(list, z, name);
 }
 
 void tsim_op_head_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {

@@ -26,6 +26,7 @@ void tsim_model_matrices(const struct tsim_model *m, struct tsim_matrices *matri
     if (tsim_model_has_ends(m)) {
         tsim_matrices_add(matrices, tsim_model_ends(m).head > 0 ? 2 : 1, (double)m->vocab, (double)m->hidden, false);
         tsim_matrices_add(matrices, 1, (double)m->positions, (double)m->hidden, false);
+        tsim_matrices_add(matrices, (double)m->mtp_modules, (double)m->hidden, 2 * (double)m->hidden, true);
     }
 }
 

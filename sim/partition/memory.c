@@ -78,6 +78,12 @@ static double tokens_of_stacks(const struct tsim_op_shape *stacks, int n) {
     return tokens;
 }
 
+/* Returns the elements of a hidden state that a module for a further token keeps: the embedding, what is joined, and the
+ * result. */
+static double further_width(const struct tsim_model *m) {
+    return 4 * (double)m->hidden;
+}
+
 /* Returns the activations of one micro-batch in one chunk, without the head's logits, which are a buffer of one
  * micro-batch at a time. */
 static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
@@ -102,6 +108,10 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
     if (there.times[TSIM_PART_HEAD] > 0)
         tsim_part_add(&kept,
                       tensor(r, "input of the encoder's final norm", (tokens - k->ts) * k->h * k->element_bytes));
+    if (there.times[TSIM_PART_HEAD] > 0 && sc->model->mtp_modules > 0)
+        tsim_part_add(&kept, tensor(r, "modules of further tokens",
+                                    (double)sc->model->mtp_modules * k->element_bytes *
+                                        (k->ts * further_width(sc->model) + fmin(k->ts, tsim_head_tokens(sc)) * k->h)));
     if (there.times[TSIM_PART_HEAD] > 0)
         tsim_part_add(&kept, tensor(r, "inputs of the final norm and of the head",
                                     (k->ts + fmin(k->ts, tsim_head_tokens(sc))) * k->h * k->element_bytes));
@@ -117,9 +127,11 @@ double tsim_chunk_activation_bytes(const struct tsim_scenario *sc, int32_t stage
 /* The head's product waits, too: its input and the logits' gradient. */
 double tsim_chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     struct tsim_op_shape k = tsim_op_shape_last(sc);
-    double bytes = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
+    double bytes = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes),
+           further = (double)sc->model->mtp_modules;
     if (tsim_chunk_has_head(sc, stage, chunk))
-        bytes += k.element_bytes * (k.ts * k.h + tsim_head_tokens(sc) * tsim_head_columns(sc));
+        bytes += k.element_bytes * ((1 + further) * (k.ts * k.h + tsim_head_tokens(sc) * tsim_head_columns(sc)) +
+                                    further * 3 * k.ts * k.h);
     return bytes;
 }
 
@@ -334,9 +346,10 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_s
     return k->element_bytes + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
 }
 
-/* Returns the logits that there are at once. */
+/* Returns the logits that there are at once. Those of further tokens wait for the backward pass beside the others. */
 static double logits(const struct tsim_scenario *sc) {
-    return tsim_head_tokens(sc) * tsim_head_columns(sc) * (sc->software->recomputes_logits ? piece_frac(sc) : 1);
+    return (double)(1 + sc->model->mtp_modules) * tsim_head_tokens(sc) * tsim_head_columns(sc) *
+           (sc->software->recomputes_logits ? piece_frac(sc) : 1);
 }
 
 /* Returns the elements of the largest weight of a layer that is restored at once. */

@@ -60,6 +60,10 @@ bool tsim_ends_share_stage(const struct tsim_scenario *sc) {
     return tsim_stage_has_head(sc, 0); /* the embedding is on stage 0 in every schedule */
 }
 
+bool tsim_shares_table(const struct tsim_scenario *sc) {
+    return (sc->model->tied_embeddings || sc->model->mtp_modules > 0) && !tsim_ends_share_stage(sc);
+}
+
 double tsim_shards(const struct tsim_scenario *sc) {
     return (double)sc->parallelism.zero_group_ranks * (sc->parallelism.schedule == TSIM_SCHEDULE_DUALPIPE ? 2 : 1);
 }
@@ -274,6 +278,11 @@ static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const s
                                                      tsim_shared_parameters(m) / (double)sc->parallelism.tensor));
     if (last)
         tsim_part_add(&parts, counted(r, m, "final norm", p.final_norm + p.pooler));
+    if (last && m->mtp_modules > 0)
+        tsim_part_add(&parts, counted(r, m, "modules of further tokens",
+                                      p.further / (double)sc->parallelism.tensor + p.further_norms));
+    if (last && m->mtp_modules > 0 && !m->tied_embeddings && tsim_shares_table(sc))
+        tsim_part_add(&parts, counted(r, m, "embedding, for further tokens", table));
     /* A tied table is held once if the first and the last part share a stage, otherwise twice. */
     if (last && (is_image || !m->tied_embeddings || !tsim_ends_share_stage(sc)))
         tsim_part_add(&parts, counted(r, m, "head", is_image ? p.head : table));

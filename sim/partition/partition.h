@@ -28,6 +28,9 @@ bool tsim_stage_is_like_last(const struct tsim_scenario *scenario, int32_t stage
 bool tsim_chunk_has_head(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* Returns whether one stage holds both ends. It then holds a tied table once. */
 bool tsim_ends_share_stage(const struct tsim_scenario *scenario);
+/* Returns whether two stages hold the table of embeddings, and sum its gradients: it is tied, or further tokens are looked
+ * up behind the layers. */
+bool tsim_shares_table(const struct tsim_scenario *scenario);
 
 /* Returns the number of ranks that shard a parameter's state together: the sharding group, in dualpipe on both stages
  * that hold the part. */

@@ -214,7 +214,7 @@ static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const 
     const struct tsim_scenario *inference;
     *model = *sc->model;
     model->layers -= model->mtp_layers; /* which help training alone */
-    model->mtp_layers = 0;
+    model->mtp_layers = model->mtp_modules = 0;
     job.model = model;
     if (sc->generation.nodes > 0)
         job.cluster.nodes = sc->generation.nodes;

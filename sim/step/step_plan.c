@@ -1119,7 +1119,7 @@ struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const stru
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
         plan_stage(arena, plan, costs, placement, &first, s, &plan->stages[s]);
-    plan->has_tied_reduction = !plan->is_forward_only && sc->model->tied_embeddings && !tsim_ends_share_stage(sc);
+    plan->has_tied_reduction = !plan->is_forward_only && tsim_shares_table(sc);
     if (plan->has_tied_reduction) {
         bool on_node = plan->stages[0].prev.on_node;
         double bytes = tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden * tsim_gradient_bytes(sc);

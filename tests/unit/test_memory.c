@@ -1,4 +1,5 @@
 /* Tests memory against Korthikanti et al. 2022 (arXiv:2205.05198), equations 1 to 6 and table 2, as the closed form. */
+#include "model/model.h"
 #include "model/routing.h"
 #include "partition/memory.h"
 #include "support/check_main.h"
@@ -488,6 +489,27 @@ TSIM_TEST(tied_table_is_held_twice_across_stages) {
     example_finish(&e);
     double two = tsim_stage_parameters(&e.scenario, 0) + tsim_stage_parameters(&e.scenario, 1);
     ck_assert_double_eq(two - one, 32768.0 * 1024);
+}
+
+/* The last stage also holds the table in which further tokens are looked up, the modules' products and norms, their
+ * logits, and what they keep: four times the hidden state and the head's input. */
+TSIM_TEST(further_tokens_are_held_by_the_last_stage) {
+    double held[2][2], kept[2];
+    for (int64_t modules = 0; modules <= 1; modules++) {
+        example_init(&e);
+        e.model.mtp_modules = modules;
+        e.scenario.parallelism.pipeline = 2;
+        example_finish(&e);
+        for (int32_t s = 0; s < 2; s++)
+            held[modules][s] = tsim_stage_parameters(&e.scenario, s);
+        kept[modules] = tsim_chunk_activation_bytes(&e.scenario, 1, 0);
+        ck_assert_int_eq(tsim_shares_table(&e.scenario), modules);
+    }
+    struct tsim_op_shape z = tsim_op_shape_last(&e.scenario);
+    const double norms = tsim_model_ends(&e.model).further_norms;
+    ck_assert_double_eq(held[1][0], held[0][0]);
+    ck_assert_double_eq(held[1][1] - held[0][1], 32768.0 * 1024 + 2.0 * 1024 * 1024 + norms);
+    ck_assert_double_eq(kept[1] - kept[0], 5 * z.ts * z.h * z.element_bytes);
 }
 
 /* Bytes a parameter: one fp32 buffer for momentum and RMSprop, two for Adam and its kin, in 8 bits a byte each with an

@@ -84,6 +84,21 @@ TSIM_TEST(parameters) {
     ck_assert_double_eq(tsim_model_parameters(&m), rest + 2 * 4 * 288 + 2 * 4);
 }
 
+/* Modules for two further tokens, each of the last layers, with a product of 2 h x h and three norms of h; they go
+ * through the table and the head of 80 parameters, which they share. */
+TSIM_TEST(further_tokens) {
+    struct tsim_model m = small_mixture(1, 2), before = m;
+    m.mtp_layers = m.mtp_modules = 2;
+    before.layers -= 2;
+    const double modules = 2 * (2 * 8 * 8 + 3 * 8), plain = tsim_model_parameters(&before);
+    ck_assert_double_eq(tsim_model_mtp_parameters(&m), tsim_model_parameters(&m) - plain);
+    before.layers += 2;
+    ck_assert_double_eq(tsim_model_parameters(&m), tsim_model_parameters(&before) + modules);
+    ck_assert_double_eq(tsim_model_flops_per_token(&m, 100, 100),
+                        tsim_model_flops_per_token(&before, 100, 100) + 6 * (modules + 2 * 80));
+    ck_assert_double_eq(tsim_model_mtp_parameters(&before), 0);
+}
+
 /* Two windows and one layer without, again and again, over 6 layers of which the last of every two have experts; an
  * entry that says what follows has its way. A window of 30 tokens is met by each of 4 layers, 100 tokens by the
  * others. */

@@ -277,6 +277,25 @@ TSIM_TEST(masked_head) {
     }
 }
 
+/* Each further token has a product of 2 h x h, which tensor ranks divide, and goes through the head once more. */
+TSIM_TEST(further_tokens) {
+    struct tsim_op_list list;
+    for (int64_t modules = 0; modules <= TSIM_MAX_MTP_MODULES; modules++)
+        for (int64_t tensor = 1; tensor <= 2; tensor++) {
+            example_init(&e);
+            e.model.mtp_modules = modules;
+            e.scenario.parallelism.tensor = tensor;
+            example_finish(&e);
+            const double n = (double)modules, head = 2.0 * 1024 * 1024 * 32768, product = 2.0 * 1024 * 2048 * 1024,
+                         all = ((1 + n) * head + n * product) / (double)tensor;
+            tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
+            ck_assert_double_eq(sum_flops(&list), all);
+            tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &list);
+            ck_assert_double_eq(sum_flops(&list), 2 * all);
+            ck_assert(!seek(&list, "further token, weight") == (modules == 0));
+        }
+}
+
 /* An encoder of 4 layers on e = 1,024 tokens and a decoder of 4 on d = 256, h = 1,024, ffn 4 h. A decoder layer
  * forward: products of its own tokens 2 d (4 + 2 + 8) h^2, keys and values of the encoder's 4 e h^2, scores and values
  * 4 d (d + e) h; backward twice that; over the tensor ranks. */

@@ -1059,7 +1059,7 @@ static void check_asynchronous(const struct check *c) {
         tsim_diag_hint(
             FAIL(c, "parallelism.zero", "%lld, but %s keeps versions of whole weights", num(c->draft->zero), name),
             "zero: 0");
-    if (c->sc->model->tied_embeddings)
+    if (c->sc->model->tied_embeddings || c->sc->model->mtp_modules > 0)
         refuse(c, "parallelism.schedule",
                "a table that the first and the last stage share, which are at different steps",
                "schedule: 1f1b, or a model with tied_embeddings: false");

@@ -278,6 +278,8 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true},
     {MODEL_INT(mtp_layers, 1e5, "number of layers at the end that predict further tokens (multi-token prediction)"),
      .is_omitted_when_zero = true},
+    {MODEL_INT(mtp_modules, TSIM_MAX_MTP_MODULES, "number of tokens that mtp_layers predict, each with a module of as many of these layers; default: mtp_layers"),
+     .is_omitted_when_zero = true},
     {MODEL_INT(attention_window, 1e9, "tokens that a query of a window layer attends to, its own among them; which layers: those of kind window in the pattern, or all without a pattern"),
      .is_omitted_when_zero = true},
     {MODEL_FLAG(window_chunks, "windows do not slide: a token attends within its own chunk of the sequence (Llama 4)")},
@@ -377,16 +379,32 @@ static void finish_image(const struct tsim_checked *c, struct tsim_model *m) {
         FAIL_AT(c, "image", "a model of images has no table to tie, and no experts in this version");
 }
 
+/* Completes the modules that predict further tokens. */
+static void finish_further(const struct tsim_checked *c, struct tsim_model *m) {
+    if (m->mtp_layers >= m->layers)
+        tsim_diag_hint(FAIL_AT(c, "mtp_layers", "%lld of %lld layers leave none before them", (long long)m->mtp_layers,
+                               (long long)m->layers),
+                       "layers counts them, too: 62 of DeepSeek-V3, whose mtp_layers is 1");
+    else if (m->mtp_layers > 0 && !m->mtp_modules && m->mtp_layers > TSIM_MAX_MTP_MODULES)
+        tsim_diag_hint(FAIL_AT(c, "mtp_layers", "%lld modules, of which there are at most %d", (long long)m->mtp_layers,
+                               TSIM_MAX_MTP_MODULES),
+                       "mtp_modules, if each has several layers");
+    m->mtp_modules = m->mtp_modules ? m->mtp_modules : m->mtp_layers;
+    if (m->mtp_modules > 0 && (m->mtp_layers == 0 || m->mtp_layers % m->mtp_modules != 0))
+        FAIL_AT(c, "mtp_modules", "%lld layers are not as many for each of %lld modules", (long long)m->mtp_layers,
+                (long long)m->mtp_modules);
+    if (m->mtp_layers > 0 && (!m->causal || m->encoder_layers > 0 || m->image.patch > 0 || m->recurrent ||
+                              m->generator.layers > 0 || m->head_rows.each > 0))
+        FAIL_AT(c, "mtp_layers", "only a causal model of one stack of layers predicts further tokens");
+}
+
 /* Completes the stacks: the first encodes, and every layer of the second attends to its result. */
 static void finish_stacks(const struct tsim_checked *c, struct tsim_model *m) {
     if (m->position == TSIM_POSITION_RELATIVE && !m->relative_buckets)
         m->relative_buckets = 32;
     if (m->position != TSIM_POSITION_RELATIVE && m->relative_buckets)
         FAIL_AT(c, "relative_buckets", "only position: relative has buckets");
-    if (m->mtp_layers >= m->layers)
-        tsim_diag_hint(FAIL_AT(c, "mtp_layers", "%lld of %lld layers leave none before them", (long long)m->mtp_layers,
-                               (long long)m->layers),
-                       "layers counts them, too: 62 of DeepSeek-V3, whose mtp_layers is 1");
+    finish_further(c, m);
     if (m->encoder_layers == 0)
         return;
     if (m->encoder_layers >= m->layers)
