@@ -133,6 +133,18 @@ TSIM_TEST(sums_wait_for_all_ranks) {
                "network: fluid", "network: steps", 0.001);
 }
 
+/* Of gathers by product some have more room than others, and units that wait for each reduction before them waited for
+ * one that came after a gather without room: a deadlock. */
+TSIM_TEST(gathers_with_less_room_than_others) {
+    static const char CLUSTER[] = "cluster: {node: dgx-h100, nodes: 2, fabric: ib-ndr}",
+                      PLAN[] = "model: {extends: llama3-8b, layers: 4}\n"
+                               "training: {sequence_length: 2048, global_batch_size: 8, micro_batch_size: 1}\n"
+                               "software: deepspeed-zero3-2021\n"
+                               "parallelism: {tensor: 2, context: 2, zero: 3, overlap: {gradients: false}}";
+    check_same(CLUSTER, PLAN, "detail: operators", "detail: passes", 0.02);
+    check_same(CLUSTER, PLAN, "fold: auto", "fold: off", 1e-9);
+}
+
 /* Scatters within pairs and sums over them meet those of other stages on PCIe switches and short uplinks. */
 TSIM_TEST(replicas_that_shard_over_a_part_of_them) {
     check_same(

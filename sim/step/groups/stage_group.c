@@ -503,14 +503,17 @@ static bool next_bucket(struct tsim_stage_group *group, struct tsim_task *task) 
 
 /* Returns how many gathers of a backward pass come before its first reduction: as many units as are held whole at one
  * time, the one that runs and those gathered ahead of it. A gather that is waited for does not wait for a reduction
- * that may run beside the next unit. */
+ * that may run beside the next unit. Where units wait for the reductions before them, it is the fewest: a gather that
+ * came before a reduction which the unit that makes its room waits for would never begin. */
 static int32_t n_gathered_first(const struct tsim_stage_group *group) {
     const struct tsim_parallelism_spec *p = &group->plan->scenario->parallelism;
     const struct tsim_layer_units *units = &group->plan->layer_units[1];
-    int32_t most = p->overlap.parameters || !p->overlap.gradients ? 1 : 2;
-    for (int32_t i = 0; i < units->n; i++)
+    int32_t most = p->overlap.parameters || !p->overlap.gradients ? 1 : 2, fewest = INT32_MAX;
+    for (int32_t i = 0; i < units->n; i++) {
         most = units->at[i].places > most ? units->at[i].places : most;
-    return most;
+        fewest = units->at[i].places < fewest ? units->at[i].places : fewest;
+    }
+    return group->plan->waits_for_reductions && fewest > 0 ? fewest : most;
 }
 
 /* Returns the index of the unit so many places before, in execution order, or -1 if there is none. */
