@@ -179,7 +179,7 @@ static double split_stage_s(const struct tsim_split_prices *prices, const struct
 }
 
 static double part_s(const struct tsim_pass_costs *costs, enum tsim_part part, enum tsim_pass_kind kind) {
-    return costs->parts[part].ways[kind].time_s;
+    return costs->parts[part]->ways[kind].time_s;
 }
 
 /* Finds how long a micro-batch is in the stages before each layer, and behind it. */

@@ -167,7 +167,7 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
         for (size_t i = 0; times[part] > 0 && i < n_ways; i++) {
             int way = (int)(is_split(&shape) ? SPLIT[i] : WHOLE[i]);
             bool may_keep = sc->training.recompute == TSIM_RECOMPUTE_LAYERS; /* the split decides how many layers do */
-            const struct tsim_pass_cost *pass = &costs->parts[part].ways[may_keep ? tsim_kept_way(way) : way];
+            const struct tsim_pass_cost *pass = &costs->parts[part]->ways[may_keep ? tsim_kept_way(way) : way];
             double less = beside_s(sc, pass);
             part_played_s[part] += pass->time_s - pass->host_excess_s - less;
             part_host_s[part] += pass->host_s - less;

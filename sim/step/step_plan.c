@@ -432,8 +432,8 @@ static void plan_direction(const struct tsim_step_plan *plan, const struct tsim_
     double accelerator_s = way->whole.time_s - way->whole.host_excess_s,
            scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
     for (int part = 0; part < TSIM_N_PARTS; part++) {
-        way->frac[part] = costs->parts[part].ways[number].time_s * scale;
-        way->kept_frac[part] = costs->parts[part].ways[tsim_kept_way(number)].time_s * scale;
+        way->frac[part] = costs->parts[part]->ways[number].time_s * scale;
+        way->kept_frac[part] = costs->parts[part]->ways[tsim_kept_way(number)].time_s * scale;
     }
 }
 
@@ -827,7 +827,7 @@ static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_cost
 static bool has_own_collectives(const struct tsim_pass_costs *costs) {
     bool has_own = false;
     for (int i = 0; i < TSIM_N_PARTS * TSIM_N_PASS_KINDS; i++) {
-        const struct tsim_pass_cost *cost = &costs->parts[i % TSIM_N_PARTS].ways[i / TSIM_N_PARTS];
+        const struct tsim_pass_cost *cost = &costs->parts[i % TSIM_N_PARTS]->ways[i / TSIM_N_PARTS];
         has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
     }
     return has_own;

@@ -21,7 +21,7 @@ limit buy 5 200 buy --model llama3-70b --tokens 15T --deadline '90 days' --budge
 limit buy-405b 5 200 buy --model llama3-405b --tokens 15T --deadline '90 days' --budget '200 M USD' --jobs 1
 limit buy-mixtral 4 250 buy --model mixtral-8x22b --tokens 15T --deadline '90 days' --budget '200 M USD' --jobs 1
 # A sixth of its time the layers of plans are split that do not fit.
-limit buy-deepseek-v3 7 300 buy --model deepseek-v3 --tokens 15T --deadline '90 days' --budget '200 M USD' --jobs 1
+limit buy-deepseek-v3 7 250 buy --model deepseek-v3 --tokens 15T --deadline '90 days' --budget '200 M USD' --jobs 1
 # Its layers differ, so that each plan's are balanced.
 limit buy-hybrid 9 200 buy --model nemotron-h-8b --tokens 1T --deadline '90 days' --budget '20 M USD' --jobs 1
 limit validate-published 10 1400 validate scenarios/published

@@ -242,8 +242,8 @@ TSIM_TEST(thousands_of_layers) {
     example.scenario.training.global_batch_size = 64;
     example_finish(&example);
     struct tsim_pass_costs costs = costs_of(&example.scenario);
-    double all_s = 0, layer_s = costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].time_s +
-                                costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].time_s;
+    double all_s = 0, layer_s = costs.parts[TSIM_PART_LAYER]->ways[TSIM_PASS_FORWARD].time_s +
+                                costs.parts[TSIM_PART_LAYER]->ways[TSIM_PASS_BACKWARD].time_s;
     for (int32_t k = 0; k < 16; k++)
         all_s += tsim_balance_stage_s(&example.scenario, &costs, k);
     ck_assert_double_gt(tsim_balance_stage_s(&example.scenario, &costs, 15), all_s / 16 + 10 * layer_s); /* the head */
@@ -268,8 +268,8 @@ TSIM_TEST(first_layers_are_executed_again) {
     struct tsim_pass_costs full = costs_of(&example.scenario);
     t->recompute = TSIM_RECOMPUTE_NONE;
     struct tsim_pass_costs none = costs_of(&example.scenario);
-    double again_s = full.parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].time_s -
-                     none.parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].time_s;
+    double again_s = full.parts[TSIM_PART_LAYER]->ways[TSIM_PASS_BACKWARD].time_s -
+                     none.parts[TSIM_PART_LAYER]->ways[TSIM_PASS_BACKWARD].time_s;
     for (int32_t k = 0; k < 4; k++)
         none_s[k] = tsim_balance_stage_s(&example.scenario, &none, k);
     t->recompute = TSIM_RECOMPUTE_FULL;
@@ -294,8 +294,8 @@ TSIM_TEST(a_heavy_head_takes_the_place_of_layers) {
     example_finish(&example);
     example.scenario.parallelism.balances = true;
     struct tsim_pass_costs costs = costs_of(&example.scenario);
-    double layer_s = costs.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].time_s;
-    double head_s = costs.parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].time_s;
+    double layer_s = costs.parts[TSIM_PART_LAYER]->ways[TSIM_PASS_FORWARD].time_s;
+    double head_s = costs.parts[TSIM_PART_HEAD]->ways[TSIM_PASS_FORWARD].time_s;
     example.model.vocab = (int64_t)((double)example.model.vocab * 2 * layer_s / head_s);
     const struct tsim_scenario *balanced = tsim_balance(&arena, &example.scenario, NULL);
     const int64_t *layers = balanced->parallelism.layers_per_chunk;

@@ -50,7 +50,7 @@ static double whole_s(const struct tsim_scenario *sc, const struct tsim_scenario
                       enum tsim_pass_kind kind) {
     struct tsim_pass_costs costs;
     tsim_pass_costs_build(&arena, part, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
-    return blocks * costs.parts[TSIM_PART_BLOCK].ways[kind].time_s;
+    return blocks * costs.parts[TSIM_PART_BLOCK]->ways[kind].time_s;
 }
 
 /* Kernels and what they keep: nothing is lost at the cuts, and nothing done twice. */

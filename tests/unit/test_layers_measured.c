@@ -11,7 +11,7 @@ static struct tsim_part_costs layer_of(const char *scenario, const struct tsim_o
     struct tsim_pass_costs costs;
     ck_assert_int_eq(tsim_scenario_load(&arena, file, settings, n, &sc, &diags), TSIM_OK);
     tsim_pass_costs_build(&arena, sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
-    return costs.parts[TSIM_PART_LAYER];
+    return *costs.parts[TSIM_PART_LAYER];
 }
 
 /* A layer of GPT 22B over eight A100, four sequences of 2,048 tokens: Korthikanti et al. 2022 (arXiv:2205.05198), table 4, in

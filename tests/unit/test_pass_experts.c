@@ -27,7 +27,6 @@ static void init_mixture(int64_t nodes, int64_t expert) {
 
 static struct tsim_pass_costs costs(void) {
     struct tsim_pass_costs costs;
-    tsim_arena_release(&arena);
     tsim_pass_costs_build(&arena, &e.scenario, tsim_cluster_build(&arena, &e.scenario),
                           tsim_placement_build(&arena, &e.scenario), &costs);
     return costs;
@@ -43,14 +42,15 @@ TSIM_TEST(on_a_node) {
     init_mixture(1, 8);
     struct tsim_pass_costs c = costs();
     double one_s = exchanged(8) * 7 / 8 / NODE_RATE;
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s, 2 * one_s, 1e-12);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s, 2 * one_s,
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s, 2 * one_s,
                             1e-12);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].scale_up_bytes,
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_BACKWARD].exposed_expert_s, 2 * one_s,
+                            1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].scale_up_bytes,
                             2 * exchanged(8) * 7 / 8, 1e-3);
-    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 0);
-    ck_assert_double_eq(c.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s, 0);
-    const struct tsim_pass_cost *f = &c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD];
+    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].nic_bytes, 0);
+    ck_assert_double_eq(c.parts[TSIM_PART_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s, 0);
+    const struct tsim_pass_cost *f = &c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD];
     ck_assert_double_eq_tol(f->time_s, f->compute_s + f->exposed_expert_s, 1e-12);
 }
 
@@ -58,9 +58,9 @@ TSIM_TEST(on_a_node) {
 TSIM_TEST(between_nodes) {
     init_mixture(2, 16);
     struct tsim_pass_costs c = costs();
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 2 * exchanged(16) / 2,
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].nic_bytes, 2 * exchanged(16) / 2,
                             1e-3);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s,
                             2 * exchanged(16) / 2 / NIC_RATE, 1e-12);
 }
 
@@ -71,14 +71,14 @@ TSIM_TEST(a_copy_for_each_node) {
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     struct tsim_pass_costs c = costs();
     double across = exchanged(16) / 2 * (2 - 56.0 / 120) / 2;
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 2 * across, 1e-3);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].scale_up_bytes,
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].nic_bytes, 2 * across, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].scale_up_bytes,
                             2 * exchanged(16) * 7 / 8, 1e-3);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s,
                             2 * across / NIC_RATE, 1e-12);
     e.model.experts.node_limit = 1;
     c = costs();
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes,
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].nic_bytes,
                             2 * exchanged(16) / 2 / 2, 1e-3);
 }
 
@@ -107,10 +107,10 @@ TSIM_TEST(a_copy_for_each_rank) {
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     struct tsim_pass_costs c = costs();
     double sent = exchanged(8) / 2 * (2 - 8.0 / 120) * 7 / 8;
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].scale_up_bytes, 2 * sent, 1e-3);
-    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].scale_up_bytes, 2 * sent, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s,
                             2 * sent / NODE_RATE, 1e-12);
-    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].nic_bytes, 0);
+    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].nic_bytes, 0);
 }
 
 /* Under the kernels of another micro-batch: what is longer than they are, or the compute units that are held and what
@@ -118,7 +118,7 @@ TSIM_TEST(a_copy_for_each_rank) {
 TSIM_TEST(beside_another_pass) {
     for (int64_t nodes = 1; nodes <= 2; nodes++) {
         init_mixture(nodes, 8 * nodes);
-        double exposed_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s;
+        double exposed_s = costs().parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s;
         e.scenario.parallelism.overlap.expert = true;
         struct tsim_pass_costs c = costs();
         struct tsim_collective_request request = {.op = TSIM_ALL_TO_ALL,
@@ -131,9 +131,9 @@ TSIM_TEST(beside_another_pass) {
         struct tsim_collective_cost cost;
         tsim_collective_cost(tsim_cluster_build(&arena, &e.scenario), &request, &cost);
         double memory_frac = 2 * 8.0 / 7 * NODE_RATE / tsim_memory_rate(&e.accelerator);
-        double rest_s = exposed_s - c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].compute_s;
+        double rest_s = exposed_s - c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].compute_s;
         ck_assert(nodes == 1 ? rest_s < 0 : rest_s > 0);
-        ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s,
+        ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s,
                                 nodes == 1 ? (1 - (1 - cost.sm_frac) * (1 - memory_frac)) * exposed_s : rest_s,
                                 2e-12); /* two roundings to ticks */
     }
@@ -142,11 +142,11 @@ TSIM_TEST(beside_another_pass) {
 /* Exchanges that are executed again are waited for, whole: two of the forward pass. */
 TSIM_TEST(again_beside_nothing) {
     init_mixture(1, 8);
-    double both_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s;
+    double both_s = costs().parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s;
     e.scenario.parallelism.overlap.expert = true;
-    double without_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s;
+    double without_s = costs().parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_BACKWARD].exposed_expert_s;
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
-    double with_s = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s;
+    double with_s = costs().parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_BACKWARD].exposed_expert_s;
     ck_assert_double_lt(without_s, both_s);
     ck_assert_double_ge(with_s, both_s - 1e-12);
     ck_assert_double_le(with_s, both_s + without_s + 1e-12);
@@ -184,10 +184,10 @@ TSIM_TEST(alone) {
         for (int64_t nodes = 1; nodes <= 2; nodes++) {
             init_mixture(nodes, 8 * nodes);
             e.scenario.simulation.detail = (enum tsim_detail)detail;
-            double x = costs().parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s / 2, w = 0;
+            double x = costs().parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s / 2, w = 0;
             e.scenario.parallelism.overlap.expert = true;
             struct tsim_pass_costs c = costs();
-            const struct tsim_part_costs *part = &c.parts[TSIM_PART_EXPERT_LAYER];
+            const struct tsim_part_costs *part = c.parts[TSIM_PART_EXPERT_LAYER];
             struct tsim_pass_operator found = {0};
             tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario),
                             tsim_placement_build(&arena, &e.scenario), TSIM_PART_EXPERT_LAYER,
@@ -202,7 +202,7 @@ TSIM_TEST(alone) {
             double pair_s = 0;
             for (int i = 0; i < TSIM_N_PARTS; i++)
                 pair_s += tsim_model_parts(&e.model).times[i] *
-                          (c.parts[i].ways[TSIM_PASS_FORWARD].time_s + c.parts[i].ways[TSIM_PASS_BACKWARD].time_s);
+                          (c.parts[i]->ways[TSIM_PASS_FORWARD].time_s + c.parts[i]->ways[TSIM_PASS_BACKWARD].time_s);
             ck_assert_double_eq_tol(step_s(4) - step_s(1), 3 * pair_s, 1e-9);
         }
 }
@@ -244,8 +244,8 @@ TSIM_TEST(groups_of_gradients) {
     /* 2 exchanges each way in 8 layers stay on the node; so all that crosses is gradients */
     ck_assert_double_eq(simulation.stage_groups[0].pass_nic_bytes, 0);
     ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_expert_s,
-                            8 * (c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].exposed_expert_s +
-                                 c.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].exposed_expert_s),
+                            8 * (c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].exposed_expert_s +
+                                 c.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_BACKWARD].exposed_expert_s),
                             1e-9);
 }
 
@@ -260,7 +260,7 @@ TSIM_TEST(host_of_fp8) {
         e.scenario.training.precision = i < 2 ? TSIM_FP8 : TSIM_BF16;
         e.software.host_time_per_op_s = 1e-6;
         e.software.host_time_per_fp8_op_s = i == 0 ? 0 : 3e-6;
-        host_s[i] = costs().parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].host_s;
+        host_s[i] = costs().parts[TSIM_PART_LAYER]->ways[TSIM_PASS_FORWARD].host_s;
     }
     ck_assert_double_eq_tol(host_s[1], 3 * host_s[0], 1e-15);
     ck_assert_double_gt(host_s[0], host_s[2]); /* casts are operators, too */
@@ -277,8 +277,8 @@ TSIM_TEST(blocking_launches) {
         struct tsim_pass_costs c = costs();
         struct tsim_parts parts = {.times = {[TSIM_PART_LAYER] = 8}};
         struct tsim_pass_cost sum;
-        double kernels_s = 8 * c.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].time_s,
-               host_s = 8 * c.parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].host_s;
+        double kernels_s = 8 * c.parts[TSIM_PART_LAYER]->ways[TSIM_PASS_FORWARD].time_s,
+               host_s = 8 * c.parts[TSIM_PART_LAYER]->ways[TSIM_PASS_FORWARD].host_s;
         tsim_pass_sum(&c, &e.scenario, TSIM_PASS_FORWARD, &parts, 0, &sum);
         ck_assert_double_gt(kernels_s, host_s);
         ck_assert_double_eq_tol(sum.time_s, kernels_s + (blocks ? host_s : 1e-9), 1e-10);
@@ -322,16 +322,16 @@ TSIM_TEST(graphs_are_launched_at_once) {
                             tsim_placement_build(&arena, &e.scenario), TSIM_PART_EXPERT_LAYER, TSIM_PASS_FORWARD,
                             add_launches_of_rows, &of_rows_s);
     }
-    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 5e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].ways[TSIM_PASS_FORWARD].host_s, 1e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 1e-6);
+    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].parts[TSIM_PART_LAYER]->ways[TSIM_PASS_BACKWARD].host_s, 5e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER]->ways[TSIM_PASS_FORWARD].host_s, 1e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER]->ways[TSIM_PASS_BACKWARD].host_s, 1e-6);
     ck_assert_double_gt(of_rows_s, 5e-6);
-    ck_assert_double_eq_tol(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].host_s,
+    ck_assert_double_eq_tol(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].host_s,
                             2e-6 + of_rows_s, 1e-11);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].host_s,
-                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].host_s);
-    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_HEAD].ways[TSIM_PASS_FORWARD].host_s, 0);
-    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 0);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_HEAD]->ways[TSIM_PASS_FORWARD].host_s,
+                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_HEAD]->ways[TSIM_PASS_FORWARD].host_s);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_HEAD]->ways[TSIM_PASS_FORWARD].host_s, 0);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_BACKWARD].host_s, 0);
 }
 
 static struct tsim_pass_costs costs_with_graphs(void) {
@@ -346,14 +346,18 @@ TSIM_TEST(layers_with_graphs) {
     init_mixture(1, 8);
     e.model.experts.capacity_factor = 1;
     struct tsim_pass_costs of = costs_with_graphs();
-    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_FORWARD].host_s, 1e-6);
-    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].ways[TSIM_PASS_BACKWARD].host_s, 1e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_FORWARD].host_s, 1e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER]->ways[TSIM_PASS_BACKWARD].host_s, 1e-6);
     example_init(&e);
     e.model.encoder_layers = 4;
     e.scenario.training.decoder_sequence_length = 256;
     of = costs_with_graphs();
-    ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER].ways[TSIM_PASS_FORWARD].host_s, 1e-6);
-    ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER].ways[TSIM_PASS_FORWARD].host_s, 5e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER]->ways[TSIM_PASS_FORWARD].host_s, 1e-6);
+    ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER]->ways[TSIM_PASS_FORWARD].host_s, 5e-6);
 }
 
-TSIM_MAIN(CHECKS_LIMIT_S, NULL, NULL)
+static void tear_down(void) {
+    tsim_arena_release(&arena);
+}
+
+TSIM_MAIN(CHECKS_LIMIT_S, NULL, tear_down)

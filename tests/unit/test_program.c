@@ -34,12 +34,21 @@ static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *
     return simulation;
 }
 
+/* Returns costs of passes in which nothing but layers takes time. */
+static struct tsim_pass_costs costs_of_layers(const struct tsim_part_costs *layer) {
+    static const struct tsim_part_costs NONE;
+    struct tsim_pass_costs costs = {.has_launches = false};
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        costs.parts[part] = part == TSIM_PART_LAYER ? layer : &NONE;
+    return costs;
+}
+
 static struct tsim_step_simulation simulate_heard(const struct tsim_step_sink *sink) {
-    struct tsim_pass_costs costs = {
-        .parts[TSIM_PART_LAYER].ways = {[TSIM_PASS_FORWARD] = {.time_s = 1, .compute_s = 1},
-                                        [TSIM_PASS_BACKWARD] = {.time_s = 2, .compute_s = 2},
-                                        [TSIM_PASS_INPUT_GRADIENT] = {.time_s = 1, .compute_s = 1},
-                                        [TSIM_PASS_WEIGHT_GRADIENT] = {.time_s = 1, .compute_s = 1}}};
+    const struct tsim_part_costs layer = {.ways = {[TSIM_PASS_FORWARD] = {.time_s = 1, .compute_s = 1},
+                                                   [TSIM_PASS_BACKWARD] = {.time_s = 2, .compute_s = 2},
+                                                   [TSIM_PASS_INPUT_GRADIENT] = {.time_s = 1, .compute_s = 1},
+                                                   [TSIM_PASS_WEIGHT_GRADIENT] = {.time_s = 1, .compute_s = 1}}};
+    struct tsim_pass_costs costs = costs_of_layers(&layer);
     return simulate_costs(&costs, sink);
 }
 
@@ -123,11 +132,11 @@ TSIM_TEST(split_backward_closed_forms) {
         init(CASES[k].p, 1, CASES[k].schedule, CASES[k].m);
         e.scenario.parallelism.overlap.pipeline = i % 2;
         double w = CASES[k].weight_s, layers = 8 / (double)CASES[k].p;
-        struct tsim_pass_costs costs = {
-            .parts[TSIM_PART_LAYER].ways = {[TSIM_PASS_FORWARD] = {.time_s = 2, .compute_s = 2},
-                                            [TSIM_PASS_BACKWARD] = {.time_s = 2 + w, .compute_s = 2 + w},
-                                            [TSIM_PASS_INPUT_GRADIENT] = {.time_s = 2, .compute_s = 2},
-                                            [TSIM_PASS_WEIGHT_GRADIENT] = {.time_s = w, .compute_s = w}}};
+        const struct tsim_part_costs layer = {.ways = {[TSIM_PASS_FORWARD] = {.time_s = 2, .compute_s = 2},
+                                                       [TSIM_PASS_BACKWARD] = {.time_s = 2 + w, .compute_s = 2 + w},
+                                                       [TSIM_PASS_INPUT_GRADIENT] = {.time_s = 2, .compute_s = 2},
+                                                       [TSIM_PASS_WEIGHT_GRADIENT] = {.time_s = w, .compute_s = w}}};
+        struct tsim_pass_costs costs = costs_of_layers(&layer);
         struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
         struct tsim_schedule_shape shape = tsim_scenario_schedule(&e.scenario);
         struct tsim_stage_times times = {2 * layers, 2 * layers, w * layers};
@@ -173,10 +182,11 @@ TSIM_TEST(zero_bubble_pace_of_the_data_stream) {
     e.layers_per_chunk[1] = 7;
     double parameters = 7 * (12.0 * 1024 * 1024 + 4 * 1024) + 32768.0 * 1024 + 1024 * 2;
     e.node.nic_bytes_per_s = 3 * parameters / 30;
-    struct tsim_pass_costs costs = {0};
+    struct tsim_part_costs layer = {.ways = {{0}}};
+    struct tsim_pass_costs costs = costs_of_layers(&layer);
     static const enum tsim_pass_kind KINDS[] = {TSIM_PASS_FORWARD, TSIM_PASS_INPUT_GRADIENT, TSIM_PASS_WEIGHT_GRADIENT};
     for (int i = 0; i < 3; i++)
-        costs.parts[TSIM_PART_LAYER].ways[KINDS[i]] = (struct tsim_pass_cost){.time_s = 1e-6, .compute_s = 1e-6};
+        layer.ways[KINDS[i]] = (struct tsim_pass_cost){.time_s = 1e-6, .compute_s = 1e-6};
     struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
     ck_assert_double_eq_tol(simulation.time_s, 30, 1e-3);
     ck_assert_double_eq_tol(simulation.stage_groups[1].data_busy_s, 30, 1e-3);

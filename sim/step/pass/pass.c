@@ -552,6 +552,7 @@ static void copy_program(struct tsim_arena *arena, const struct tsim_pass_progra
 void tsim_pass_costs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                            struct tsim_pass_costs *costs) {
+    static const struct tsim_part_costs NONE;
     struct tsim_parts there = tsim_model_parts(scenario->model);
     struct tsim_arena scratch;
     memset(costs, 0, sizeof *costs);
@@ -560,9 +561,11 @@ void tsim_pass_costs_build(struct tsim_arena *arena, const struct tsim_scenario 
     tsim_arena_init(&scratch);
     for (int i = 0; i < TSIM_N_PARTS; i++) {
         enum tsim_part part = (enum tsim_part)i;
-        struct tsim_part_costs *of_part = &costs->parts[part];
+        costs->parts[part] = &NONE;
         if (there.times[part] <= 0)
             continue;
+        struct tsim_part_costs *of_part = TSIM_NEW(arena, struct tsim_part_costs);
+        costs->parts[part] = of_part;
         for (int way = 0; way < TSIM_N_LAYER_WAYS; way++) {
             struct tsim_pass_program program = {.n = 0};
             if (!is_gone(scenario, part, way))
@@ -613,7 +616,7 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
 
 static void go_through(const struct tsim_pass_costs *costs, int way, enum tsim_part part, double times,
                        tsim_tick at[TSIM_N_OF_PASS]) {
-    const struct tsim_part_launches *launches = &costs->parts[part].launches[way];
+    const struct tsim_part_launches *launches = &costs->parts[part]->launches[way];
     if (times > 0)
         tsim_launch_map_apply(&launches->map, times / launches->n_layers, at);
 }
@@ -668,9 +671,9 @@ void tsim_pass_sum(const struct tsim_pass_costs *costs, const struct tsim_scenar
     memset(sum, 0, sizeof *sum);
     for (int part = 0; part < TSIM_N_PARTS; part++) {
         if (parts->times[part] > kept.times[part])
-            add_times(sum, &costs->parts[part].ways[way], parts->times[part] - kept.times[part]);
+            add_times(sum, &costs->parts[part]->ways[way], parts->times[part] - kept.times[part]);
         if (kept.times[part] > 0)
-            add_times(sum, &costs->parts[part].ways[tsim_kept_way(way)], kept.times[part]);
+            add_times(sum, &costs->parts[part]->ways[tsim_kept_way(way)], kept.times[part]);
     }
     sum->host_excess_s =
         costs->has_launches ? fmax(launched_s(costs, way, parts, &kept, first_layer) - sum->time_s, 0) : 0;

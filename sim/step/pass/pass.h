@@ -55,14 +55,14 @@ struct tsim_part_costs {
 };
 
 struct tsim_pass_costs {
-    /* A kind whose layers differ has their mean; 0: the model has no such part. */
-    struct tsim_part_costs parts[TSIM_N_PARTS];
+    /* A kind whose layers differ has their mean. Those that the model does not have share one without any cost. */
+    const struct tsim_part_costs *parts[TSIM_N_PARTS];
     bool has_launches; /* the host can delay kernels */
     const struct tsim_model *model;
     struct tsim_pass_programs programs; /* that the costs are of */
 };
 
-/* The programs are in the arena. */
+/* The parts and the programs are in the arena. */
 void tsim_pass_costs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                            struct tsim_pass_costs *costs);
