@@ -133,8 +133,8 @@ TSIM_TEST(sums_wait_for_all_ranks) {
                "network: fluid", "network: steps", 0.001);
 }
 
-/* Of gathers by product some have more room than others, and units that wait for each reduction before them waited for
- * one that came after a gather without room: a deadlock. */
+/* Gathers by product differ in their room. Units that wait for each reduction before them waited for one that came after
+ * a gather without room: a deadlock. */
 TSIM_TEST(gathers_with_less_room_than_others) {
     static const char CLUSTER[] = "cluster: {node: dgx-h100, nodes: 2, fabric: ib-ndr}",
                       PLAN[] = "model: {extends: llama3-8b, layers: 4}\n"
