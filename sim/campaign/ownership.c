@@ -122,13 +122,16 @@ static struct machine machine_of(struct tsim_term_recorder *r, const struct tsim
                                                definition(r, "nothing is left of its share", 0, TSIM_FRACTION))};
 }
 
-/* Returns what the machine and its facility cost in a year, without their upkeep. */
+/* Returns what the machine and its facility, if that has a price, cost in a year, without their upkeep. */
 static struct tsim_amount capital_per_y(struct tsim_term_recorder *r, const struct machine *m) {
+    struct tsim_amount facility = {0};
+    if (m->facility_usd.value > 0)
+        facility = tsim_product(r, "the facility's cost of a year", "its price x what a year of it costs", TSIM_USD,
+                                TSIM_PARTS(m->facility_usd, m->facility_annuity));
     return tsim_sum(r, "capital's cost of a year", "of the machine + of the facility", TSIM_USD,
                     TSIM_PARTS(tsim_product(r, "the machine's cost of a year", "its price x what a year of it costs",
                                             TSIM_USD, TSIM_PARTS(m->usd, m->annuity)),
-                               tsim_product(r, "the facility's cost of a year", "its price x what a year of it costs",
-                                            TSIM_USD, TSIM_PARTS(m->facility_usd, m->facility_annuity))));
+                               facility));
 }
 
 static struct tsim_amount maintenance_per_y(struct tsim_term_recorder *r, const struct machine *m) {
