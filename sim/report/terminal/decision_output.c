@@ -410,7 +410,8 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
         fputs(decision->is_interrupted ? "interrupted before a plan of any cluster had been simulated\n"
                                        : "no cluster has both a plan that fits and a price\n",
               out);
-        print_indivisible(arena, decision, style, out);
+        if (!decision->is_interrupted)
+            print_indivisible(arena, decision, style, out);
         print_searched(arena, decision, style, out);
         return;
     }

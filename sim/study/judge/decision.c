@@ -733,19 +733,20 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
     TSIM_TRY(read_goal(&d));
     decision->overrides = d.overrides;
     decision->n_overrides = d.n_overrides;
-    TSIM_TRY(search->axes ? search_space(&d, search->axes) : search_catalogue(&d));
-    if (decision->n_offers == 0)
-        return TSIM_OK;
     sigset_t before;
-    d.heeds = search->heeds_interrupt && !decision->is_interrupted; /* else they are blocked already */
-    if (d.heeds) {
-        tsim_interrupts_block(&before);
-        tsim_deciding_heed();
+    if (search->heeds_interrupt)
+        tsim_interrupts_block(&before); /* until all is said: searches look for them, and so does what completes them */
+    enum tsim_status status = search->axes ? search_space(&d, search->axes) : search_catalogue(&d);
+    decision->is_interrupted |= search->heeds_interrupt && tsim_is_interrupted();
+    if (status == TSIM_OK && decision->n_offers > 0) {
+        d.heeds = search->heeds_interrupt && !decision->is_interrupted;
+        if (d.heeds)
+            tsim_deciding_heed();
+        status = complete(&d);
+        tsim_stop_set(NULL, NULL);
+        decision->is_interrupted |= d.heeds && tsim_is_interrupted();
     }
-    enum tsim_status status = complete(&d);
-    tsim_stop_set(NULL, NULL);
-    decision->is_interrupted |= d.heeds && tsim_is_interrupted();
-    if (d.heeds && !decision->is_interrupted)
+    if (search->heeds_interrupt && !decision->is_interrupted)
         tsim_interrupts_restore(&before);
     return status;
 }
