@@ -103,6 +103,15 @@ accelerators() { # TITLE EXPRESSION
   } | side_by_side "$1"
 }
 
+# The blind runs outside the intervals of their day, and outside those of today.
+outside() {
+  local then now
+  then=$(blind_by '' '"all"' | awk -F' [|] ' 'END {print 100 - $7}')
+  now=$(awk -F, '$2 == "blind" && $3 == "all" {printf "%.0f", 100 - 100 * $5}' hardware/calibration/held-intervals.csv)
+  echo "The interval widens where nobody has measured, and says why: $then % of the blind runs fell outside that of their day, $now % outside"
+  echo "today's, fitted without their source ([accuracy](docs/accuracy.md) and its misses, [method](docs/method.md))."
+}
+
 accuracy() {
   echo '| runs | number | mean error of the step time | 90th percentile | within the stated 90 % interval |'
   echo '| --- | --- | --- | --- | --- |'

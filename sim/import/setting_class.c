@@ -217,7 +217,7 @@ struct reader {
     struct tsim_arena *arena;
     struct tsim_diags *diags;
     int depth;                                 /* files that name it, one the next */
-    const struct tsim_value *reasons, *common; /* its own, and those of all files */
+    const struct tsim_value *common, *reasons; /* those of all files, and its own */
 };
 
 static enum tsim_status fail(const struct reader *reader, const struct tsim_value *at, const char *what) {
@@ -238,14 +238,14 @@ static const char *why_of(const struct reader *reader, const struct tsim_value *
     return text_of(own ? own : tsim_value_find(reader->common, name));
 }
 
-static enum tsim_status read_file(struct tsim_arena *arena, const char *name, int depth,
-                                  struct tsim_setting_classes *classes, struct tsim_diags *diags);
+static enum tsim_status read_file(struct reader reader, const char *name, struct tsim_setting_classes *classes);
 
 static enum tsim_status read_row(const struct reader *reader, const struct tsim_value *row,
                                  struct tsim_setting_class *class) {
     static const char *const KINDS[] = {"no_effect", "not_modelled", "refused"};
     const char *of = text_of(tsim_value_find(row, "of")), *prefix = text_of(tsim_value_find(row, "prefix"));
-    class->is_near = tsim_value_find(row, "approximate") != NULL;
+    const struct tsim_value *near = tsim_value_find(row, "approximate");
+    class->is_near = near && tsim_value_is_text(near, "true");
     for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0] && !class->patterns; i++) {
         class->patterns = text_of(tsim_value_find(row, KINDS[i]));
         class->changes_run = i == 2;
@@ -260,21 +260,19 @@ static enum tsim_status read_row(const struct reader *reader, const struct tsim_
                     of ? "files that name each other" : "a row needs one of no_effect, not_modelled, refused and of");
     struct tsim_setting_classes *section = TSIM_NEW(reader->arena, struct tsim_setting_classes);
     *class = (struct tsim_setting_class){.patterns = prefix ? prefix : "", .of_section = section};
-    return read_file(reader->arena, of, reader->depth + 1, section, reader->diags);
+    return read_file(*reader, of, section);
 }
 
-static enum tsim_status read_file(struct tsim_arena *arena, const char *name, int depth,
-                                  struct tsim_setting_classes *classes, struct tsim_diags *diags) {
-    const struct tsim_value *root, *common;
-    *classes = (struct tsim_setting_classes){NULL, 0};
-    TSIM_TRY(read_beside(arena, name, &root, diags));
-    TSIM_TRY(read_beside(arena, "common", &common, diags));
-    const struct reader reader = {arena, diags, depth, tsim_value_find(root, "reasons"),
-                                  tsim_value_find(common, "reasons")};
+/* Reads a file that is named by the one that the reader has read last. */
+static enum tsim_status read_file(struct reader reader, const char *name, struct tsim_setting_classes *classes) {
+    const struct tsim_value *root;
+    TSIM_TRY(read_beside(reader.arena, name, &root, reader.diags));
+    reader.depth++;
+    reader.reasons = tsim_value_find(root, "reasons");
     const struct tsim_value *rows = tsim_value_find(root, "settings");
-    if (!rows || rows->kind != TSIM_VALUE_SEQUENCE || !reader.common)
-        return fail(&reader, root, "a file of settings is a list, and common.yaml has reasons");
-    struct tsim_setting_class *read = TSIM_NEW_ARRAY(arena, rows->n_items, struct tsim_setting_class);
+    if (!rows || rows->kind != TSIM_VALUE_SEQUENCE)
+        return fail(&reader, root, "the file has no list of settings");
+    struct tsim_setting_class *read = TSIM_NEW_ARRAY(reader.arena, rows->n_items, struct tsim_setting_class);
     for (size_t i = 0; i < rows->n_items; i++)
         TSIM_TRY(read_row(&reader, rows->items[i], &read[i]));
     *classes = (struct tsim_setting_classes){read, rows->n_items};
@@ -283,5 +281,10 @@ static enum tsim_status read_file(struct tsim_arena *arena, const char *name, in
 
 enum tsim_status tsim_setting_classes_read(struct tsim_arena *arena, const char *name,
                                            struct tsim_setting_classes *classes, struct tsim_diags *diags) {
-    return read_file(arena, name, 0, classes, diags);
+    struct reader reader = {.arena = arena, .diags = diags};
+    const struct tsim_value *root;
+    *classes = (struct tsim_setting_classes){NULL, 0};
+    TSIM_TRY(read_beside(arena, "common", &root, diags));
+    reader.common = tsim_value_find(root, "reasons");
+    return reader.common ? read_file(reader, name, classes) : fail(&reader, root, "the file has no reasons");
 }

@@ -1,11 +1,12 @@
-/* A block of attention and feed-forward whose weights several layers share, before the Mamba-2 of each of them (Zamba2; Glorioso
- * et al. 2024, arXiv:2411.15242, section 2; transformers, models/zamba2/modeling_zamba2.py, Zamba2HybridLayer).
+/* A block of attention and feed-forward whose weights several layers share, before the Mamba-2 of each of them (Zamba2;
+ * Glorioso et al. 2024, arXiv:2411.15242, section 2; transformers, models/zamba2/modeling_zamba2.py,
+ * Zamba2HybridLayer).
  *
  * The block takes the stream beside the model's embeddings, 2 h wide: a norm, queries, keys and values of that width,
  * attention, a product back to h, a norm, and a gated feed-forward block, to whose first product each layer adds one of
- * its own that goes through a few columns (adapter_rank). A product h x h of the layer follows, whose result the layer's Mamba-2
- * takes added to the stream. The model has `blocks` of them, and layers take them in turn. Their weights are held with
- * the embedding, and each layer adds its gradient to theirs. */
+ * its own that goes through a few columns (adapter_rank). A product h x h of the layer follows, whose result the layer's
+ * Mamba-2 takes added to the stream. The model has `blocks` of them, and layers take them in turn. Their weights are held
+ * with the embedding, and each layer adds its gradient to theirs. */
 #include "model/matrices.h"
 #include "model/model.h"
 #include "model/recurrent.h"

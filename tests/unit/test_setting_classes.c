@@ -1,27 +1,12 @@
 /* The classes of foreign settings (models/settings/): every file is whole, and its rows say what the reader asks. */
 #include "base/among.h"
-#include "base/arena.h"
 #include "config/catalogue_load.h"
 #include "config/text/document.h"
 #include "import/setting_class.h"
-#include "support/check_main.h"
+#include "support/arena_rig.h"
 
 #include <dirent.h>
 #include <string.h>
-
-static struct tsim_arena arena;
-static struct tsim_diags diags;
-
-static void set_up(void) {
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-}
-
-static void tear_down(void) {
-    tsim_diags_print(&diags, stderr);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
-}
 
 static const struct tsim_value *document_of(const char *folder, const char *name) {
     const struct tsim_value *root = NULL;
