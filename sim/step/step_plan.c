@@ -248,12 +248,15 @@ static void add_part(struct tsim_data_collective *collective, struct tsim_collec
     add_collective(&collective->cost, cost);
 }
 
-/* Adds a part that goes in pieces, one after another. Message by message it is one collective; the latencies of the
- * pieces after the first are kept beside it. */
-static void add_part_in_pieces(struct tsim_data_collective *collective, struct tsim_collective_part part,
-                               double n_pieces, const struct tsim_collective_cost *cost) {
-    add_part(collective, part, cost);
-    collective->later_s[collective->n_parts - 1] = cost->latency_s * (1 - 1 / fmax(n_pieces, 1));
+/* Adds a part that goes in pieces, one after another, at the cost of them all. Message by message it is one collective,
+ * before which passes what the pieces take longer: their latencies, and the lower rate of small messages. */
+static void add_part_in_pieces(const struct tsim_step_plan *plan, struct tsim_data_collective *data,
+                               struct tsim_collective_part part, struct tsim_group group,
+                               const struct tsim_collective_cost *cost) {
+    struct tsim_collective_cost whole;
+    add_part(data, part, cost);
+    collective(plan, part.op, part.bytes, group, &whole);
+    data->later_s[data->n_parts - 1] = fmax(cost->time_s - whole.time_s, 0);
 }
 
 /* Adds a compressed reduction. Ranks compress before they send, and make sums after they have received; the first
@@ -306,19 +309,20 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     begin_group(reduce);
     collectives(plan, op, bytes, is_whole ? data : shard, n_pieces, &cost);
     add_part_in_pieces(
-        reduce,
+        plan, reduce,
         (struct tsim_collective_part){op, bytes, is_whole && !is_local ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert},
-        n_pieces, &cost);
+        is_whole ? data : shard, &cost);
     if (!is_whole && shard.n_ranks < data.n_ranks) {
         if (!plan->shards_fully) {
             take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
             begin_group(reduce);
         }
-        collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
+        struct tsim_group replicas = replica_group(data, shard);
+        collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replicas, n_pieces, &cost);
         add_part_in_pieces(
-            reduce,
+            plan, reduce,
             (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert},
-            n_pieces, &cost);
+            replicas, &cost);
     }
     take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
 }
@@ -397,8 +401,8 @@ static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data
         broadcasts(plan, bytes, group, share, &cost);
     else
         collectives(plan, op, bytes, group, share.n_pieces, &cost);
-    add_part_in_pieces(gather, (struct tsim_collective_part){op, bytes, TSIM_AMONG_SHARDS, is_expert},
-                       is_broadcast ? 1 : share.n_pieces, &cost);
+    add_part_in_pieces(plan, gather, (struct tsim_collective_part){op, bytes, TSIM_AMONG_SHARDS, is_expert}, group,
+                       &cost);
     take_shares(plan, &gather->groups[gather->n_groups - 1]);
 }
 

@@ -33,7 +33,7 @@ struct tsim_data_collective {
     struct tsim_group_collective groups[TSIM_MAX_GROUPS];
     int32_t n_groups;
     struct tsim_collective_part parts[TSIM_MAX_PARTS];          /* one for each group, in their order */
-    double later_s[TSIM_MAX_PARTS];                             /* by part: latencies of its pieces, but of the first */
+    double later_s[TSIM_MAX_PARTS];                             /* by part: what its pieces take beyond one collective */
     double up_bytes[TSIM_MAX_PARTS], nic_bytes[TSIM_MAX_PARTS]; /* by part, as in its cost */
     int32_t n_parts;
     unsigned axes;   /* of its group; 0: the data-parallel axes */

@@ -96,6 +96,16 @@ TSIM_TEST(pieces_have_their_latencies) {
                "network: fluid", "network: steps", 0.03);
 }
 
+/* Each rank broadcasts the weights that it has updated: message by message they were one broadcast, a half of the step. */
+TSIM_TEST(broadcasts_are_one_for_each_rank) {
+    check_same("cluster: {node: h20-node, nodes: 4, fabric: roce-100}",
+               "model: mlp-mnist\n"
+               "training: {global_batch_size: 1024, micro_batch_size: 32, precision: fp16}\n"
+               "software: internevo-2023\n"
+               "parallelism: {zero: 1}",
+               "network: fluid", "network: steps", 1e-6);
+}
+
 /* Gradients are scattered within a node, over links of which those of one node are slow, and then summed over nodes:
  * in one flow the slow links counted for their part of both, 26 % less. */
 TSIM_TEST(sums_over_replicas_follow_scatters) {
