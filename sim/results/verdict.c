@@ -44,9 +44,10 @@ static bool is_sum(double sum, double total) {
 
 void tsim_result_check(const struct tsim_result *result) {
     const struct tsim_memory *m = &result->step.memory;
-    TSIM_ASSERT(is_sum(m->weights_bytes + m->gradients_bytes + m->master_bytes + m->optimizer_bytes +
-                           m->activations_bytes + m->buffers_bytes + m->reserve_bytes,
-                       m->peak_bytes));
+    double kinds_bytes = 0;
+    for (int kind = 0; kind < TSIM_N_MEMORY_KINDS; kind++)
+        kinds_bytes += tsim_memory_of_kind(m, kind);
+    TSIM_ASSERT(is_sum(kinds_bytes, m->peak_bytes));
     if (!result->step.simulated)
         return;
     const struct tsim_step_terms *t = &result->step.terms;

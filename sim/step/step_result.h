@@ -34,6 +34,16 @@ struct tsim_memory {
     double buffers_bytes; /* logits and loss, communication, gathered parameters */
     double reserve_bytes; /* driver, context, communicators; JSON has it in buffers_bytes */
 };
+
+/* Every table and chart of memory has its rows in this order, under these names. */
+struct tsim_memory_kind {
+    const char *member, *name; /* "optimizer_bytes" in JSON, and "optimizer state" for people */
+    size_t offset;             /* in struct tsim_memory */
+};
+enum { TSIM_N_MEMORY_KINDS = 7 };
+extern const struct tsim_memory_kind tsim_memory_kinds[TSIM_N_MEMORY_KINDS];
+double tsim_memory_of_kind(const struct tsim_memory *memory, int kind);
+
 /* The ratio of measured to predicted peak memory below which a tenth of the measured ones lie
  * (hardware/calibration/memory.csv; tests/accuracy.sh asserts it). A run is refused only if even such a peak is too
  * large; searches keep to the predicted peak. */

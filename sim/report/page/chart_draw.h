@@ -55,7 +55,7 @@ void tsim_chart_parts_legend(const struct tsim_svg *svg, const struct chart_part
 
 /* chart_step.c has the parts of a step's time, from a summary, and the parts of memory, from a stage or a summary. */
 struct chart_parts tsim_chart_step_parts(void);
-extern const struct chart_parts tsim_chart_memory_parts;
+struct chart_parts tsim_chart_memory_parts(void);
 /* Draws the capacity of an accelerator as a line through the rows, from the top to `bottom`. */
 void tsim_chart_capacity(const struct tsim_svg *svg, double capacity_bytes, double most_bytes, double bottom);
 

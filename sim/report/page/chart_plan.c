@@ -52,6 +52,7 @@ bool tsim_chart_plan_steps(const struct tsim_json *plans, const struct tsim_svg 
 bool tsim_chart_plan_memory(const struct tsim_json *plans, const struct tsim_svg *svg) {
     const struct tsim_json *best = tsim_json_find(plans, "best");
     size_t n = tsim_json_count(best);
+    const struct chart_parts parts = tsim_chart_memory_parts();
     double most_bytes = 0, least_bytes = (double)INFINITY, bottom = CHART_TOP + (double)n * CHART_BAR;
     char title[TITLE_BYTES + 8];
     for (size_t i = 0; i < n; i++) {
@@ -68,14 +69,13 @@ bool tsim_chart_plan_memory(const struct tsim_json *plans, const struct tsim_svg
         double y = CHART_TOP + (double)i * CHART_BAR, x = CHART_LEFT + chart_number(memory, "capacity_bytes") /
                                                                            (1.02 * most_bytes) *
                                                                            (CHART_WIDTH - CHART_LEFT - CHART_RIGHT);
-        tsim_chart_stack(svg, (int)i, title_of(tsim_json_at(best, i), i, title), &tsim_chart_memory_parts, memory,
-                         1.02 * most_bytes);
+        tsim_chart_stack(svg, (int)i, title_of(tsim_json_at(best, i), i, title), &parts, memory, 1.02 * most_bytes);
         if (least_bytes < most_bytes) /* on several clusters each has its own */
             tsim_svg_line(svg, x, y, x, y + CHART_BAR, "warn");
     }
     if (least_bytes >= most_bytes)
         tsim_chart_capacity(svg, most_bytes, 1.02 * most_bytes, bottom);
-    tsim_chart_parts_legend(svg, &tsim_chart_memory_parts, best, memory_of, bottom + 40);
+    tsim_chart_parts_legend(svg, &parts, best, memory_of, bottom + 40);
     tsim_svg_end(svg);
     return true;
 }

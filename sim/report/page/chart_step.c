@@ -73,15 +73,12 @@ bool tsim_chart_step(const struct tsim_json *run, const struct tsim_svg *svg) {
 
 /* ---- memory by stage ---- */
 
-const struct chart_parts tsim_chart_memory_parts = {.items = {{"weights_bytes", "weights"},
-                                                              {"gradients_bytes", "gradients"},
-                                                              {"master_bytes", "master weights"},
-                                                              {"optimizer_bytes", "optimizer"},
-                                                              {"activations_bytes", "activations"},
-                                                              {"buffers_bytes", "buffers"},
-                                                              {"reserve_bytes", "reserve"}},
-                                                    .n = 7,
-                                                    .text = tsim_gigabytes_text};
+struct chart_parts tsim_chart_memory_parts(void) {
+    struct chart_parts parts = {.n = TSIM_N_MEMORY_KINDS, .text = tsim_gigabytes_text};
+    for (int kind = 0; kind < TSIM_N_MEMORY_KINDS; kind++)
+        parts.items[kind] = (struct chart_part){tsim_memory_kinds[kind].member, tsim_memory_kinds[kind].name};
+    return parts;
+}
 
 void tsim_chart_capacity(const struct tsim_svg *svg, double capacity_bytes, double most_bytes, double bottom) {
     double x = CHART_LEFT + capacity_bytes / most_bytes * PLOT_WIDTH;
@@ -97,6 +94,7 @@ static const struct tsim_json *itself(const struct tsim_json *stage) {
 
 bool tsim_chart_memory(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct tsim_json *stages = tsim_json_find(tsim_json_find(run, "explain"), "memory");
+    const struct chart_parts parts = tsim_chart_memory_parts();
     size_t n = tsim_json_count(stages), n_shown = n < CHART_MOST_ROWS ? n : CHART_MOST_ROWS;
     double most_bytes = 0;
     if (n == 0)
@@ -106,16 +104,16 @@ bool tsim_chart_memory(const struct tsim_json *run, const struct tsim_svg *svg) 
         most_bytes = fmax(most_bytes, chart_number(tsim_json_at(stages, i), "peak_bytes"));
     most_bytes = 1.02 * fmax(most_bytes, capacity_bytes);
     double bottom = CHART_TOP + (double)n_shown * CHART_BAR;
-    tsim_chart_begin(run, "Memory by pipeline stage", bottom + 52, svg);
+    tsim_chart_begin(run, "Memory by pipeline stage", bottom + 70, svg); /* the names take two lines */
     for (size_t i = 0; i < n_shown; i++) {
         const struct tsim_json *stage = tsim_json_at(stages, i);
         char title[48], size[32];
         snprintf(title, sizeof title, "stage %.0f, %s", chart_number(stage, "stage"),
                  tsim_gigabytes_text(chart_number(stage, "peak_bytes"), size, sizeof size));
-        tsim_chart_stack(svg, (int)i, title, &tsim_chart_memory_parts, stage, most_bytes);
+        tsim_chart_stack(svg, (int)i, title, &parts, stage, most_bytes);
     }
     tsim_chart_capacity(svg, capacity_bytes, most_bytes, bottom);
-    tsim_chart_parts_legend(svg, &tsim_chart_memory_parts, stages, itself, bottom + 40);
+    tsim_chart_parts_legend(svg, &parts, stages, itself, bottom + 40);
     tsim_svg_end(svg);
     return true;
 }

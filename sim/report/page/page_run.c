@@ -104,6 +104,13 @@ static void add_estimates(struct tsim_json *run, const struct tsim_scenario *sc)
         tsim_json_text(estimates, NULL, sc->estimates[i]);
 }
 
+/* Adds the kinds of the explained memory, each with its name for people. */
+static void add_memory_kinds(struct tsim_json *run) {
+    struct tsim_json *kinds = tsim_json_object(run, "memory_kinds");
+    for (int kind = 0; kind < TSIM_N_MEMORY_KINDS; kind++)
+        tsim_json_text(kinds, tsim_memory_kinds[kind].member, tsim_memory_kinds[kind].name);
+}
+
 /* Adds three numbers for each stretch: its begin and end in hours, and the index of its cause among the names; -1:
  * running. */
 static void add_stretches(struct tsim_json *run, const struct tsim_campaign *c) {
@@ -171,6 +178,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     tsim_json_bool(run, "of_samples", tsim_model_is_of_samples(scenario->model));
     tsim_json_take(run, "summary", tsim_summary_json(prediction, extent->logged ? extent->logged : &none));
     tsim_json_take(run, "explain", tsim_explain_json(&explanation));
+    add_memory_kinds(run);
     add_roof(run, scenario);
     add_estimates(run, scenario);
     add_days(run, &prediction->uncertainty);

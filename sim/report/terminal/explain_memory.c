@@ -1,61 +1,34 @@
 #include "partition/memory.h"
 #include "report/terminal/explain_sections.h"
+#include "step/fit_changes.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { TEXT_BYTES = 96, MOST_STAGES = 6, KIND_COLUMNS = 18, STAGE_COLUMNS = 10 };
 
-struct kind {
-    const char *name;
-    double bytes;
-};
-enum { N_KINDS = 7 };
-
-struct stage_kinds {
-    int32_t stage;
-    struct kind kinds[N_KINDS];
-    double peak_bytes;
-};
-
-static struct stage_kinds kinds_of(const struct tsim_scenario *sc, int32_t stage) {
-    struct tsim_stage_memory m;
-    double reserve_bytes = sc->cluster.node->accelerator->usable_memory_reserve_bytes;
-    tsim_stage_memory(sc, stage, &m);
-    return (struct stage_kinds){.stage = stage,
-                                .kinds = {{"weights", m.weights_bytes},
-                                          {"gradients", m.gradients_bytes},
-                                          {"master weights", m.master_bytes},
-                                          {"optimizer state", m.optimizer_bytes},
-                                          {"activations", m.activations_bytes},
-                                          {"buffers", m.buffers_bytes},
-                                          {"driver and runtime", reserve_bytes}},
-                                .peak_bytes = m.total_bytes + reserve_bytes};
-}
-
 /* ---- tables ---- */
 
 static void stage_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                         struct tsim_figures *figures) {
-    static const struct tsim_figure_column COLUMNS[] = {
-        {"stage", "stage", TSIM_FIGURE_COUNT},         {NULL, "weights_bytes", TSIM_FIGURE_BYTES},
-        {NULL, "gradients_bytes", TSIM_FIGURE_BYTES},  {NULL, "master_bytes", TSIM_FIGURE_BYTES},
-        {NULL, "optimizer_bytes", TSIM_FIGURE_BYTES},  {NULL, "activations_bytes", TSIM_FIGURE_BYTES},
-        {NULL, "buffers_bytes", TSIM_FIGURE_BYTES},    {NULL, "reserve_bytes", TSIM_FIGURE_BYTES},
-        {NULL, "peak_bytes", TSIM_FIGURE_BYTES},       {NULL, "capacity_bytes", TSIM_FIGURE_BYTES},
-        {NULL, "of_capacity_frac", TSIM_FIGURE_SHARE},
-    };
+    enum { N_COLUMNS = 1 + TSIM_N_MEMORY_KINDS + 3 };
+    struct tsim_figure_column *columns = TSIM_NEW_ARRAY(arena, N_COLUMNS, struct tsim_figure_column), *next = columns;
+    *next++ = (struct tsim_figure_column){"stage", "stage", TSIM_FIGURE_COUNT};
+    for (int kind = 0; kind < TSIM_N_MEMORY_KINDS; kind++)
+        *next++ = (struct tsim_figure_column){NULL, tsim_memory_kinds[kind].member, TSIM_FIGURE_BYTES};
+    *next++ = (struct tsim_figure_column){NULL, "peak_bytes", TSIM_FIGURE_BYTES};
+    *next++ = (struct tsim_figure_column){NULL, "capacity_bytes", TSIM_FIGURE_BYTES};
+    *next++ = (struct tsim_figure_column){NULL, "of_capacity_frac", TSIM_FIGURE_SHARE};
     const struct tsim_scenario *sc = explanation->scenario;
-    double capacity_bytes = explanation->result->step.memory.capacity_bytes;
-    tsim_figures_init(figures, arena, "memory", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    tsim_figures_init(figures, arena, "memory", columns, N_COLUMNS);
     for (int32_t s = 0; s < sc->parallelism.pipeline; s++) {
-        struct stage_kinds stage = kinds_of(sc, s);
+        struct tsim_memory stage = tsim_memory_of_stage(sc, s);
         tsim_figures_add(figures, s);
-        for (int k = 0; k < N_KINDS; k++)
-            tsim_figures_add(figures, stage.kinds[k].bytes);
+        for (int kind = 0; kind < TSIM_N_MEMORY_KINDS; kind++)
+            tsim_figures_add(figures, tsim_memory_of_kind(&stage, kind));
         tsim_figures_add(figures, stage.peak_bytes);
-        tsim_figures_add(figures, capacity_bytes);
-        tsim_figures_add(figures, stage.peak_bytes / capacity_bytes);
+        tsim_figures_add(figures, stage.capacity_bytes);
+        tsim_figures_add(figures, stage.peak_bytes / stage.capacity_bytes);
     }
 }
 
@@ -186,24 +159,24 @@ static void print_stages(struct tsim_arena *arena, FILE *out, const struct tsim_
                          const struct tsim_explanation *explanation) {
     const struct tsim_result *result = explanation->result;
     struct tsim_column columns[MOST_STAGES + 1] = {{.title = "GB"}};
-    struct stage_kinds stages[MOST_STAGES];
+    struct tsim_memory stages[MOST_STAGES];
     int32_t room = (style->width - KIND_COLUMNS) / STAGE_COLUMNS, shown[MOST_STAGES];
     int32_t n = shown_stages((int32_t)explanation->scenario->parallelism.pipeline, result->step.fullest_stage,
                              room < MOST_STAGES ? room : MOST_STAGES, shown);
     struct tsim_text_table table;
     char text[TEXT_BYTES];
     for (int32_t i = 0; i < n; i++) {
-        stages[i] = kinds_of(explanation->scenario, shown[i]);
+        stages[i] = tsim_memory_of_stage(explanation->scenario, shown[i]);
         columns[i + 1] =
             (struct tsim_column){.title = tsim_arena_printf(arena, "stage %d%s", shown[i],
                                                             shown[i] == result->step.fullest_stage ? "*" : ""),
                                  .is_number = true};
     }
     tsim_text_table_init(&table, arena, columns, (size_t)n + 1);
-    for (int k = 0; k < N_KINDS; k++) {
-        tsim_text_table_add(&table, stages[0].kinds[k].name);
+    for (int kind = 0; kind < TSIM_N_MEMORY_KINDS; kind++) {
+        tsim_text_table_add(&table, tsim_memory_kinds[kind].name);
         for (int32_t i = 0; i < n; i++)
-            add_gigabytes(&table, stages[i].kinds[k].bytes);
+            add_gigabytes(&table, tsim_memory_of_kind(&stages[i], kind));
     }
     tsim_text_table_add(&table, "peak");
     for (int32_t i = 0; i < n; i++)
@@ -221,17 +194,17 @@ static void print_stages(struct tsim_arena *arena, FILE *out, const struct tsim_
 static void print_why(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                       const struct tsim_explanation *explanation) {
     const struct tsim_result *result = explanation->result;
-    struct stage_kinds stage = kinds_of(explanation->scenario, result->step.fullest_stage);
-    double excess_bytes = result->step.memory.peak_bytes - result->step.memory.capacity_bytes;
-    const struct kind *largest = &stage.kinds[0];
-    for (int k = 1; k < N_KINDS; k++)
-        if (stage.kinds[k].bytes > largest->bytes)
-            largest = &stage.kinds[k];
+    const struct tsim_memory *memory = &result->step.memory;
+    double excess_bytes = memory->peak_bytes - memory->capacity_bytes;
+    int largest = 0;
+    for (int kind = 1; kind < TSIM_N_MEMORY_KINDS; kind++)
+        if (tsim_memory_of_kind(memory, kind) > tsim_memory_of_kind(memory, largest))
+            largest = kind;
     fprintf(out, "\n%sdoes not fit%s ", tsim_tint_on(style, TSIM_TINT_RED), tsim_tint_off(style));
     tsim_text_wrap(out, style, 13,
                    tsim_arena_printf(arena, "stage %d needs %.2f GB too much; the most of it is %s, %.0f %%",
-                                     result->step.fullest_stage, excess_bytes / 1e9, largest->name,
-                                     100 * largest->bytes / stage.peak_bytes));
+                                     result->step.fullest_stage, excess_bytes / 1e9, tsim_memory_kinds[largest].name,
+                                     100 * tsim_memory_of_kind(memory, largest) / memory->peak_bytes));
 }
 
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,

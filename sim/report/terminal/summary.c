@@ -244,22 +244,15 @@ static void print_terms(struct tsim_screen *screen, const struct tsim_result *re
 
 static void print_memory(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_memory *m = &result->step.memory;
-    const struct share kinds[] = {
-        {"weights", m->weights_bytes},
-        {"gradients", m->gradients_bytes},
-        {"master weights", m->master_bytes},
-        {"optimizer state", m->optimizer_bytes},
-        {"activations", m->activations_bytes},
-        {"buffers", m->buffers_bytes},
-        {"driver and runtime", m->reserve_bytes},
-    };
     char text[TEXT_BYTES], title[TEXT_BYTES];
     snprintf(title, sizeof title, "memory of the fullest rank (pipeline stage %d)", (int)result->step.fullest_stage);
     tsim_screen_heading(screen, title);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (kinds[i].value > 0.0)
-            print_share(screen, kinds[i].name, tsim_gigabytes_text(kinds[i].value, text, sizeof text),
-                        kinds[i].value / m->capacity_bytes);
+    for (int kind = 0; kind < TSIM_N_MEMORY_KINDS; kind++) {
+        double bytes = tsim_memory_of_kind(m, kind);
+        if (bytes > 0.0)
+            print_share(screen, tsim_memory_kinds[kind].name, tsim_gigabytes_text(bytes, text, sizeof text),
+                        bytes / m->capacity_bytes);
+    }
     snprintf(title, sizeof title, "peak, of %s", tsim_gigabytes_text(m->capacity_bytes, text, sizeof text));
     print_total(screen, title, tsim_gigabytes_text(m->peak_bytes, text, sizeof text),
                 m->peak_bytes / m->capacity_bytes);

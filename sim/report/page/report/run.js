@@ -1,12 +1,5 @@
 /* A run. */
 
-const MEMORY_NAMES = {
-  master: "master weights",
-  optimizer: "optimizer state",
-  reserve: "driver and runtime"
-};
-const MEMORY = ["weights", "gradients", "master", "optimizer", "activations", "buffers", "reserve"];
-
 const memoryNote = m => "of " + memory(m.capacity_bytes) +
     (!m.fits             ? ": does not fit"
          : m.may_not_fit ? ": may not fit"
@@ -124,7 +117,7 @@ function memoryByStage(parent, run) {
   more.append(table(
       [
         {title: "stage", of: r => r.stage},
-        ...MEMORY.map(k => ({title: MEMORY_NAMES[k] || k, of: r => memory(r[k + "_bytes"])})),
+        ...Object.entries(run.memory_kinds).map(([member, title]) => ({title, of: r => memory(r[member])})),
         {title: "peak", of: r => memory(r.peak_bytes)}, {title: "of capacity", of: r => percent(r.of_capacity_frac)}
       ],
       rows));
