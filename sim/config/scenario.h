@@ -140,6 +140,7 @@ struct tsim_evaluation_spec {
     double time_s;               /* of a pause, as given; 0: not given */
     /* Without `time` the pause is simulated (run/evaluation.h) with its samples or its global batches; 0: not given. */
     double samples, steps;
+    double tokens; /* of a text that is sampled with it, one after the other; 0: none */
 };
 
 /* Offloading keeps data in the host's memory and moves them over the host's link to the accelerator (Ren et al. 2021,

@@ -37,17 +37,19 @@ static int64_t simulated_microbatches(const struct tsim_scenario *sc, int64_t n)
 /* Returns how many samples are passed. */
 static double record(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int64_t microbatches,
                      const struct tsim_evaluation *evaluation) {
-    static const char *const FORMULA = "simulated on the engine: forward passes alone; of more than 256 micro-batches "
-                                       "the last ones are all alike (sim/run/evaluation.h)";
+    static const char *const FORMULA = "simulated on the engine: forward passes alone, of more than 256 micro-batches "
+                                       "the last ones all alike; and one of each token (sim/run/evaluation.h)";
     struct tsim_amount each = tsim_counted(r, "micro-batches of a replica", "as many as hold all samples",
                                            (double)microbatches, TSIM_COUNT, "training.evaluation of the scenario");
+    struct tsim_amount tokens =
+        tsim_of_scenario(r, "training.evaluation.tokens", sc->training.evaluation.tokens, TSIM_COUNT);
     struct tsim_amount samples =
         tsim_product(r, "evaluation.samples", "micro-batches x replicas x their size", TSIM_COUNT,
                      TSIM_PARTS(each, tsim_of_scenario(r, "parallelism.data", (double)sc->parallelism.data, TSIM_COUNT),
                                 tsim_of_scenario(r, "training.micro_batch_size", (double)sc->training.micro_batch_size,
                                                  TSIM_COUNT)));
-    tsim_outcome(r, "evaluation.time_s", FORMULA, evaluation->time_s, TSIM_TIME_S, TSIM_PARTS(each));
-    tsim_outcome(r, "evaluation.energy_j", FORMULA, evaluation->energy_j, TSIM_JOULES, TSIM_PARTS(each));
+    tsim_outcome(r, "evaluation.time_s", FORMULA, evaluation->time_s, TSIM_TIME_S, TSIM_PARTS(each, tokens));
+    tsim_outcome(r, "evaluation.energy_j", FORMULA, evaluation->energy_j, TSIM_JOULES, TSIM_PARTS(each, tokens));
     return samples.value;
 }
 
@@ -87,14 +89,32 @@ enum tsim_status tsim_forward_passes_simulate(struct tsim_arena *arena, const st
     return TSIM_OK;
 }
 
+/* Plays the pass of one token that is sampled, on the ranks that train. Half of the text is in the cache on average. */
+static enum tsim_status simulate_token(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                       struct tsim_forward_passes *pass, struct tsim_diags *diags) {
+    struct tsim_scenario token = forward_of(scenario);
+    token.training.micro_batch_size = 1;
+    token.training.sequence_length = 1;
+    token.training.lengths = (struct tsim_lengths_spec){0};
+    token.cached_tokens = scenario->training.evaluation.tokens / 2;
+    struct tsim_machine machine = tsim_machine_of(arena, &token, NULL);
+    return simulate(arena, &token, &machine, microbatches_of(&token, (double)scenario->parallelism.data), pass, diags);
+}
+
 enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
                                           struct tsim_evaluation *evaluation, struct tsim_diags *diags) {
-    struct tsim_forward_passes passes;
-    if (!(samples_of(scenario) > 0))
+    struct tsim_forward_passes passes = {0}, token = {0};
+    double tokens = scenario->training.evaluation.tokens;
+    if (!(samples_of(scenario) > 0) && !(tokens > 0))
         return TSIM_OK;
-    TSIM_TRY(tsim_forward_passes_simulate(arena, scenario, machine, samples_of(scenario), &passes, diags));
-    *evaluation = (struct tsim_evaluation){.has = true, .time_s = passes.time_s, .energy_j = passes.energy_j};
+    if (samples_of(scenario) > 0)
+        TSIM_TRY(tsim_forward_passes_simulate(arena, scenario, machine, samples_of(scenario), &passes, diags));
+    if (tokens > 0)
+        TSIM_TRY(simulate_token(arena, scenario, &token, diags));
+    *evaluation = (struct tsim_evaluation){.has = true,
+                                           .time_s = passes.time_s + tokens * token.time_s,
+                                           .energy_j = passes.energy_j + tokens * token.energy_j};
     evaluation->samples = record(recorder, scenario, passes.microbatches, evaluation);
     return TSIM_OK;
 }

@@ -2,7 +2,8 @@
  *
  * It has the ranks, schedule and micro-batches of a step, without backward passes, gradients and optimizer. Fully
  * sharded weights are gathered as in training. Samples fill whole micro-batches of all replicas. Passes cost what
- * forward passes of training cost. Nothing is kept for a backward pass, and memory is not checked. */
+ * forward passes of training cost. A text that is sampled with it takes a pass of one token for each of its tokens, also
+ * with fully sharded weights, which are then gathered for each. Nothing is kept for a backward pass, and memory is not checked. */
 #pragma once
 
 #include "campaign/campaign.h"
@@ -21,7 +22,7 @@ struct tsim_forward_passes tsim_forward_passes_bound(struct tsim_arena *arena, c
                                                      const struct tsim_machine *machine, enum tsim_least of,
                                                      double samples);
 
-/* Fills in *evaluation if the scenario has `training.evaluation` with samples; else it stays zeroed. It fails as
+/* Fills in *evaluation if the scenario has `training.evaluation` with samples or tokens; else it stays zeroed. It fails as
  * tsim_step_simulate does. */
 enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           const struct tsim_machine *machine, struct tsim_term_recorder *recorder,

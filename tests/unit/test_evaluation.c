@@ -95,4 +95,18 @@ TSIM_TEST(fully_sharded) {
                   10 * forward_s(sc));
 }
 
+/* Each token of a sampled text reads all weights once, or gathers them. */
+TSIM_TEST(a_text_is_sampled_token_by_token) {
+    double weights_bytes = 355e6 * 2, read_s = weights_bytes / 3.35e12, link_s = weights_bytes * 7 / 8 / 450e9;
+    const struct tsim_scenario *sc = load(GPU, BATCH "evaluation: {every: 1000, samples: 100}", ""),
+                               *text = load(GPU, BATCH "evaluation: {every: 1000, samples: 100, tokens: 200}", "");
+    double token_s = (run(text).evaluation.time_s - run(sc).evaluation.time_s) / 200;
+    ck_assert_msg(token_s > read_s && token_s < 10e-3, "%g s, weights %g s", token_s, read_s);
+    SAME(run(load(GPU, BATCH "evaluation: {every: 1000, tokens: 200}", "")).evaluation.time_s, 200 * token_s);
+    sc = load("node: dgx-h100", "global_batch_size: 64, micro_batch_size: 4, evaluation: {every: 10, tokens: 100}",
+              "zero: 3");
+    token_s = run(sc).evaluation.time_s / 100;
+    ck_assert_msg(token_s > read_s + link_s, "%g s, gathering %g s", token_s, link_s);
+}
+
 TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

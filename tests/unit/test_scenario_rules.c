@@ -107,6 +107,8 @@ static const struct rule {
      "interval and no time", "h, time: 10 min}"},
     {"training.evaluation.time", "7 min", TSIM_ERR_INFEASIBLE, "training.evaluation", "time and no interval",
      "h, time: 10 min}"},
+    {"training.evaluation", "{interval: 9, time: 7 min, tokens: 100}", TSIM_ERR_INFEASIBLE, "training.evaluation",
+     "given twice", "with tokens"},
     {"reliability.preemption", "{rate: 0.1 /h, discount: 1}", TSIM_ERR_RANGE, "reliability.preemption.discount",
      "1 is out of range", "from 0.000001 to 0.99"},
     {"variability", "{compute_cv: 0.01}", TSIM_OK, NULL, NULL, NULL},

@@ -83,6 +83,8 @@ static const struct tsim_key EVALUATION_KEYS[] = {
      .is_positive = true, .is_omitted_when_zero = true, .help = "samples of one evaluation on the whole cluster; its time is that of their forward passes, simulated"},
     {.key = "steps", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, steps),
      .is_positive = true, .is_omitted_when_zero = true, .help = "length of one evaluation in global batches, in place of samples"},
+    {.key = "tokens", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, tokens),
+     .is_positive = true, .is_omitted_when_zero = true, .help = "tokens of a text that is sampled with each evaluation: one forward pass of the training plan for each, without an engine"},
 };
 const struct tsim_table tsim_evaluation_table = {EVALUATION_KEYS, sizeof EVALUATION_KEYS / sizeof EVALUATION_KEYS[0], false};
 static const struct tsim_key MAINTENANCE_KEYS[] = {
@@ -356,10 +358,12 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
     const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
     const struct tsim_evaluation_spec *evaluation = &draft->scenario.training.evaluation;
     int n_lengths = (evaluation->time_s > 0) + (evaluation->samples > 0) + (evaluation->steps > 0);
-    check_halves(draft, reader, "training.evaluation", evaluation->interval.kind != TSIM_PERIOD_OPTIMAL, n_lengths > 0);
-    if (n_lengths > 1)
-        tsim_diag_hint(FAIL_IN(draft, reader, "training.evaluation", "the length of a pause is given twice"),
-                       "one of time, samples, steps: {interval: 1000, samples: 50000}");
+    check_halves(draft, reader, "training.evaluation", evaluation->interval.kind != TSIM_PERIOD_OPTIMAL,
+                 n_lengths > 0 || evaluation->tokens > 0);
+    if (n_lengths > 1 || (evaluation->tokens > 0 && evaluation->time_s > 0))
+        tsim_diag_hint(
+            FAIL_IN(draft, reader, "training.evaluation", "the length of a pause is given twice"),
+            "one of time, samples, steps: {interval: 1000, samples: 50000}; with tokens one of samples, steps");
     check_ramp(draft, reader);
     check_variability(draft, reader);
     if (!spec->has)

@@ -667,6 +667,17 @@ static void check_generating_nodes(const struct check *c) {
             "generation.nodes says how many generate alone");
 }
 
+/* Checks that a text that is sampled with each evaluation can be: token by token, by the plan that trains. */
+static void check_sampled_text(const struct check *c) {
+    const struct tsim_model *model = c->sc->model;
+    bool writes = model->kind == TSIM_MODEL_TRANSFORMER && model->causal && !model->list && !model->recurrent &&
+                  model->memory == 0;
+    if (c->sc->training.evaluation.tokens > 0 && (!writes || c->sc->parallelism.context > 1))
+        refuse(c, "training.evaluation.tokens",
+               writes ? "text that context ranks sample" : "text that this kind of model samples",
+               "training.evaluation.samples alone, or training.evaluation.time");
+}
+
 /* Checks that whole steps train on the samples of a round. */
 static void check_generation(const struct check *c) {
     const struct tsim_generation_spec *g = &c->sc->generation;
@@ -772,6 +783,7 @@ static void check_kind(const struct check *c) {
             FAIL(c, "training.global_batch_size", "%lld samples are not whole pairs", num(t->global_batch_size)),
             "an even number: a chosen and a rejected sample for each pair");
     check_generation(c);
+    check_sampled_text(c);
     if (!(t->lengths.mean > 0)) {
         if (t->lengths.cv > 0 || t->lengths.batching != TSIM_BATCHING_PACKED)
             tsim_diag_hint(FAIL(c, "training.lengths", "the mean is missing"),

@@ -316,8 +316,9 @@ static void print_evaluation(struct tsim_screen *screen, const struct tsim_resul
     const struct tsim_evaluation *e = &result->evaluation;
     const struct tsim_period *interval = &result->scenario->training.evaluation.interval;
     if (e->has)
-        tsim_screen_line(screen, "evaluation", "%s for %s samples, every %s%s",
+        tsim_screen_line(screen, "evaluation", "%s for %s samples%s, every %s%s",
                          tsim_screen_human(screen, e->time_s, TSIM_TIME_S), tsim_screen_count(screen, e->samples),
+                         result->scenario->training.evaluation.tokens > 0 ? " and a text" : "",
                          interval->kind == TSIM_PERIOD_STEPS ? tsim_screen_count(screen, interval->value)
                                                              : tsim_screen_human(screen, interval->value, TSIM_TIME_S),
                          interval->kind == TSIM_PERIOD_STEPS ? " steps" : "");
