@@ -237,7 +237,8 @@ struct tsim_list_entry {
     enum tsim_entry_kind kind;
     int64_t out, kernel, stride, padding, groups, width, repeat;
     int64_t expand, squeeze; /* of an inverted block (layer_list_keys.c) */
-    bool bias, norm, relu;
+    bool bias, norm, fixed_norm, relu, frozen;
+    const char *name, *from, *join, *add; /* of results (layer_list_keys.c) */
 };
 
 /* The operators of a list once its entries are expanded. A linear layer is a product on an image of one pixel. Areas
@@ -245,9 +246,12 @@ struct tsim_list_entry {
 enum tsim_list_kind {
     TSIM_LIST_PRODUCT,
     TSIM_LIST_NORM,
+    TSIM_LIST_FIXED_NORM, /* its factors and sums are constants */
     TSIM_LIST_RELU,
     TSIM_LIST_ADD,
-    TSIM_LIST_SCALE, /* each channel of an image is multiplied by a factor of its own */
+    TSIM_LIST_ENLARGE, /* each pixel becomes several */
+    TSIM_LIST_JOIN,    /* the channels of a second image come behind those of the first */
+    TSIM_LIST_SCALE,   /* each channel of an image is multiplied by a factor of its own */
     TSIM_LIST_MAX_POOL,
     TSIM_LIST_AVERAGE_POOL,
     TSIM_LIST_TABLES,      /* all embedding tables of a recommendation model */
@@ -259,6 +263,13 @@ struct tsim_list_layer {
     int32_t block; /* 0 .. model->layers - 1; blocks correspond to the layers of other models */
     int64_t in, out, in_area, out_area, kernel_area, stride, groups;
     bool has_bias, is_first; /* is_first: its input needs no gradient */
+    bool is_frozen;          /* it is not trained, and nothing before it is */
+    bool is_shared;          /* its weights are those of a product before it */
+    bool is_kept;            /* a product before it keeps its input */
+    bool is_elsewhere;       /* its input is not the result of the layer before it; of an addition: its second one */
+    bool adds_gradient;      /* another layer takes its input, too, and the gradients of both are added here */
+    bool is_result;          /* no layer takes its result, but a loss */
+    bool is_part;            /* its result is put beside others, to be judged by one loss */
     bool is_bottom;          /* it works on a recommendation model's numbers before they meet the vectors */
     bool is_transposed;      /* the convolution goes from the smaller image to the larger one */
     bool is_judge;           /* it belongs to the discriminator of a GAN (model/layer_list.h) */
@@ -334,9 +345,8 @@ struct tsim_model {
     const struct tsim_list_entry *entries, *judges; /* the list's, and those of a GAN's discriminator behind it */
     const struct tsim_list_layer *list;             /* NULL: a transformer */
     size_t n_entries, n_judges, n_list;
-    /* A pipeline's stage (tsim_stage_part) begins with this block; blocks of later stages may follow its own. */
-    int64_t first_block;
-    bool has_blocks_behind;
+    bool has_branches;   /* a layer of the list takes another result than that of the layer before it */
+    int64_t first_block; /* a pipeline's stage (tsim_stage_part) begins with this block */
 };
 /* Fills in the defaults of the model's tower, and makes the tower a model of its own (files/model_tables.c). */
 void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *model);

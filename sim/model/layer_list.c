@@ -24,9 +24,9 @@ double tsim_list_parameters(const struct tsim_model *m) {
     double n = 0;
     for (size_t i = 0; i < m->n_list; i++) {
         const struct tsim_list_layer *l = &m->list[i];
-        if (l->kind == TSIM_LIST_PRODUCT)
+        if (l->kind == TSIM_LIST_PRODUCT && !l->is_shared)
             n += weights_of(l) + (l->has_bias ? (double)l->out : 0);
-        else if (l->kind == TSIM_LIST_NORM)
+        else if (l->kind == TSIM_LIST_NORM && !l->is_shared)
             n += 2 * (double)l->out; /* scale and shift; running statistics are no parameters */
     }
     return n;
@@ -42,7 +42,7 @@ static void block_matrices(const struct tsim_model *m, enum tsim_part part, doub
     (void)part;
     for (size_t i = 0; i < m->n_list; i++) {
         const struct tsim_list_layer *l = &m->list[i];
-        if (l->kind == TSIM_LIST_PRODUCT)
+        if (l->kind == TSIM_LIST_PRODUCT && !l->is_shared)
             tsim_matrices_add(matrices, times / (double)m->layers, (double)l->out,
                               (double)(l->kernel_area * (l->in / l->groups)), true);
     }
@@ -71,7 +71,7 @@ double tsim_list_flops_per_sample(const struct tsim_model *m) {
     for (size_t i = 0; i < m->n_list; i++) {
         const struct tsim_list_layer *l = &m->list[i];
         double own = l->is_judge ? 2 : 1, macs = layer_macs(l);
-        flops += own * (6 - (l->kind == TSIM_LIST_PRODUCT && l->is_first ? 2 : 0)) * macs;
+        flops += own * (l->is_frozen ? 2 : 6 - (l->kind == TSIM_LIST_PRODUCT && l->is_first ? 2 : 0)) * macs;
         if (l->is_judge) /* once more for the generator: forward, and the gradient of what is judged */
             flops += 4 * macs;
     }
@@ -110,18 +110,20 @@ static bool is_at(const struct tsim_model *m, size_t i, enum tsim_list_kind kind
  * is the main branch's. */
 static bool is_added(const struct tsim_model *m, size_t i) {
     return is_at(m, i + 1, TSIM_LIST_ADD) ||
-           (is_at(m, i + 1, TSIM_LIST_PRODUCT) && is_at(m, i + 2, TSIM_LIST_NORM) && is_at(m, i + 3, TSIM_LIST_ADD));
+           (is_at(m, i + 1, TSIM_LIST_PRODUCT) && is_at(m, i + 3, TSIM_LIST_ADD) &&
+            (is_at(m, i + 2, TSIM_LIST_NORM) || is_at(m, i + 2, TSIM_LIST_FIXED_NORM)));
 }
 
 /* Returns whether it is a product whose input is what a norm and an activation made, and nothing else takes. */
 static bool takes_norm(const struct tsim_model *m, size_t i) {
-    return is_at(m, i, TSIM_LIST_PRODUCT) && !m->list[i].is_transposed && is_at(m, i - 1, TSIM_LIST_RELU) &&
-           is_at(m, i - 2, TSIM_LIST_NORM);
+    return is_at(m, i, TSIM_LIST_PRODUCT) && !m->list[i].is_transposed && !m->list[i].is_elsewhere &&
+           is_at(m, i - 1, TSIM_LIST_RELU) && is_at(m, i - 2, TSIM_LIST_NORM);
 }
 
-/* Returns whether it is the product whose input is the sum at the end of the block before. */
+/* Returns whether it is the product whose input is the sum of norms at the end of the block before. */
 static bool takes_sum(const struct tsim_model *m, size_t i) {
-    return is_at(m, i, TSIM_LIST_PRODUCT) && is_at(m, i - 1, TSIM_LIST_RELU) && is_at(m, i - 2, TSIM_LIST_ADD);
+    return is_at(m, i, TSIM_LIST_PRODUCT) && !m->list[i].is_elsewhere && is_at(m, i - 1, TSIM_LIST_RELU) &&
+           is_at(m, i - 2, TSIM_LIST_ADD) && !is_at(m, i - 3, TSIM_LIST_FIXED_NORM);
 }
 
 /* Returns whether norms make both operands of an addition. */
@@ -216,6 +218,13 @@ static double norm_gradient_bytes(const struct tsim_model *m, size_t i, const st
     return takes_sum(m, i) ? n * (b->e + BIT_BYTES + (adds_norms(m, i - 2) ? 2 : 1) * b->e) : 0;
 }
 
+/* Adds up the gradients of two layers that take the same result. */
+static void gradient_sum(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l,
+                         double elements) {
+    if (l->adds_gradient)
+        elementwise(list, "gradients, sum", elements, 3 * b->e, 1);
+}
+
 static void product_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m, size_t i) {
     const struct tsim_list_layer *l = &m->list[i];
     double g = (double)l->groups, area = (double)l->kernel_area, step = taps_apart(l);
@@ -224,8 +233,9 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
     bool is_image = l->in_area > 1, is_short = is_winograd(b, l);
     const char *input = is_image ? "convolution, input" : "linear, input";
     const char *weight = is_image ? "convolution, weight" : "linear, weight";
+    bool is_masked = has_bias_pass(b, l) || (is_image && b->is_fused && l->has_bias && is_at(m, i + 1, TSIM_LIST_RELU));
     struct tsim_op *op;
-    if (has_bias_pass(b, l)) /* masks the gradient and sums it */
+    if (is_masked) /* the pass masks the gradient and sums it */
         elementwise(list, "bias, activation", out_elements(b, l), 3 * b->e, 1);
     if (!l->is_first || b->is_frozen) {
         op = is_short           ? winograd(list, input, b, l, pixels / 4, in / g, out / g)
@@ -233,6 +243,7 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
                                 : convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
         op->bytes += norm_gradient_bytes(m, i, b);
     }
+    gradient_sum(list, b, l, in_elements(b, l));
     if (b->is_frozen)
         return;
     if (is_short)
@@ -244,7 +255,7 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
     double gradient_bytes = b->scenario->training.gradient_precision == TSIM_FP32 ? 4 : 2;
     op->bytes += (2 * gradient_bytes - b->e) * weights_of(l);
     op->is_weight_gradient = true;
-    if (l->has_bias && !has_bias_pass(b, l))
+    if (l->has_bias && !is_masked)
         elementwise(list, "bias gradient", out_elements(b, l), b->e, 1)->is_weight_gradient = true;
 }
 
@@ -290,6 +301,25 @@ static void norm_forward(struct tsim_op_list *list, const struct batch *b, const
         elementwise(list, "batch norm", n, 2 * b->e, 1);
 }
 
+/* A fixed norm multiplies and adds. Fused, the addition behind it does so, with the activation; or the convolution
+ * before it, if it is not in groups and norms are in convolutions at all; or it is one pass with the activation. */
+static void fixed_norm_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m, size_t i) {
+    bool is_in_convolution = b->batch_norm != TSIM_BATCH_NORM_APART && m->list[i - 1].groups == 1;
+    if (!b->is_fused || (!is_added(m, i) && !is_in_convolution))
+        elementwise(list, "fixed norm", out_elements(b, &m->list[i]), 2 * b->e, 1);
+}
+
+static void fixed_norm_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m,
+                                size_t i) {
+    bool is_masking = b->is_fused && is_at(m, i + 1, TSIM_LIST_RELU), is_written_beside = b->is_fused && is_added(m, i);
+    elementwise(list, "fixed norm", out_elements(b, &m->list[i]),
+                (is_written_beside ? 1
+                 : is_masking      ? 3
+                                   : 2) *
+                    b->e,
+                1);
+}
+
 /* Returns the batch of a layer: the bottom MLP may be one rank's, for the samples of all. */
 static struct batch batch_at(const struct batch *b, const struct tsim_list_layer *l) {
     struct batch at = *b;
@@ -308,8 +338,17 @@ static void layer_forward(struct tsim_op_list *list, const struct batch *b, cons
     case TSIM_LIST_NORM:
         norm_forward(list, b, m, i);
         return;
+    case TSIM_LIST_FIXED_NORM:
+        fixed_norm_forward(list, b, m, i);
+        return;
     case TSIM_LIST_RELU:
         elementwise(list, "activation", n, 2 * e, 1);
+        return;
+    case TSIM_LIST_ENLARGE:
+        elementwise(list, "image, enlarged", 1, (in_elements(b, l) + n) * e, 1);
+        return;
+    case TSIM_LIST_JOIN:
+        elementwise(list, "images, joined", n, 2 * e, 1);
         return;
     case TSIM_LIST_ADD:
         elementwise(list, "residual", n, 3 * e + (b->batch_norm == TSIM_BATCH_NORM_FUSED ? BIT_BYTES : 0), 1);
@@ -340,9 +379,22 @@ static void layer_backward(struct tsim_op_list *list, const struct batch *b, con
     const struct tsim_list_layer *l = &m->list[i];
     bool is_in_products = b->batch_norm == TSIM_BATCH_NORM_FUSED;
     double n = out_elements(b, l), e = b->e;
+    if (l->is_frozen)
+        return;
     switch (l->kind) {
     case TSIM_LIST_PRODUCT:
         product_backward(list, b, m, i);
+        return;
+    case TSIM_LIST_FIXED_NORM:
+        fixed_norm_backward(list, b, m, i);
+        return;
+    case TSIM_LIST_ENLARGE:
+        layer_forward(list, b, m, i);
+        gradient_sum(list, b, l, in_elements(b, l));
+        return;
+    case TSIM_LIST_JOIN:
+        layer_forward(list, b, m, i);
+        gradient_sum(list, b, l, n - in_elements(b, l));
         return;
     case TSIM_LIST_NORM: /* two sums over dy and x; dx from both */
         if (is_in_products && (is_added(m, i) || takes_norm(m, i + 2)))
@@ -353,8 +405,9 @@ static void layer_backward(struct tsim_op_list *list, const struct batch *b, con
     case TSIM_LIST_RELU:
         elementwise(list, "activation", n, 3 * e, 1);
         return;
-    case TSIM_LIST_ADD: /* the two branches' gradients meet at the block's input */
-        if (is_in_products && takes_sum(m, i + 2))
+    case TSIM_LIST_ADD: /* the two branches' gradients meet at the block's input; a named result has them already */
+        gradient_sum(list, b, l, n);
+        if (l->is_elsewhere || (is_in_products && takes_sum(m, i + 2)))
             return;
         elementwise(list, "residual gradient", n, 3 * e, 1);
         return;
@@ -394,9 +447,13 @@ static struct batch batch_of_pass(const struct batch *b, int pass) {
     return of;
 }
 
-/* Adds softmax, loss and their gradient, in fp32, on the last layer's output. */
-static void loss(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *last) {
-    elementwise(list, "loss", out_elements(b, last), b->e + 4, 3);
+/* Adds softmax, loss and their gradient, in fp32, on a result that no layer takes. */
+static void loss(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    if (!l->is_result)
+        return;
+    if (l->is_part)
+        elementwise(list, "results, joined", out_elements(b, l), 2 * b->e, 1);
+    elementwise(list, "loss", out_elements(b, l), b->e + 4, 3);
 }
 
 static int64_t variants(const struct tsim_model *m) {
@@ -413,10 +470,6 @@ static void find_block(const struct tsim_model *m, int64_t block, size_t *from, 
         ++*to;
 }
 
-static bool has_loss(const struct tsim_model *m, int64_t block) {
-    return block == m->layers - 1 && !m->has_blocks_behind;
-}
-
 static void block_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t block,
                           struct tsim_op_list *list) {
     const struct tsim_model *m = sc->model;
@@ -431,8 +484,8 @@ static void block_forward(const struct tsim_scenario *sc, enum tsim_part part, i
                 struct batch at = batch_at(&b, &m->list[i]);
                 layer_forward(list, &at, m, i);
             }
-        if (has_loss(m, block))
-            loss(list, &b, &m->list[m->n_list - 1]);
+        for (size_t i = from; i < to; i++)
+            loss(list, &b, &m->list[i]);
     }
 }
 
@@ -445,8 +498,8 @@ static void block_backward(const struct tsim_scenario *sc, enum tsim_part part, 
     find_block(m, block, &from, &to);
     for (int pass = passes_of(m, from); pass-- > 0;) {
         struct batch b = batch_of_pass(&all, pass);
-        if (has_loss(m, block))
-            loss(list, &b, &m->list[m->n_list - 1]);
+        for (size_t i = to; i-- > from;)
+            loss(list, &b, &m->list[i]);
         for (size_t i = to; i-- > from;)
             if (!is_fused_away(&b, &m->list[i], i > 0)) {
                 struct batch at = batch_at(&b, &m->list[i]);
@@ -468,7 +521,6 @@ void tsim_list_part(const struct tsim_model *m, int64_t first_block, int64_t n_b
     part->n_list = to - from;
     part->layers = n_blocks;
     part->first_block = first_block;
-    part->has_blocks_behind = to < m->n_list;
 }
 
 static double result_bytes(const struct tsim_scenario *sc) {
@@ -487,6 +539,8 @@ static void block_keep(const struct tsim_scenario *sc, enum tsim_part part, unsi
         const struct tsim_list_layer *l = &sc->model->list[i];
         struct batch at = batch_at(&b, l);
         double in_bytes = in_elements(&at, l) * b.e;
+        if (l->is_frozen || l->is_kept)
+            continue;
         if (b.batch_norm == TSIM_BATCH_NORM_FUSED && l->kind == TSIM_LIST_PRODUCT && takes_norm(sc->model, i))
             continue; /* it is made again from the norm's input, in the convolution */
         if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION || l->kind == TSIM_LIST_CROSS ||

@@ -30,8 +30,15 @@
  * DgradDreluBNBwdWeight, and ConvBNwgrad, which makes its operand again from the norm's input, so that only this is
  * kept).
  *
- * A list trains in data-parallel replicas and, by whole blocks, in the stages of a pipeline; its shapes are not
- * divided.
+ * A list trains in data-parallel replicas and, by whole blocks, in the stages of a pipeline if it has no branches; its
+ * shapes are not divided.
+ *
+ * A layer may take the results of others than the one before it: one or several (each by itself, with one set of
+ * weights), or one beside its input (a U-Net); or add one to its own, enlarged to its pixels (a feature pyramid: Lin et
+ * al. 2016, arXiv:1612.03144). Where two layers take one result, their gradients are added, in a pass of 3 e. A norm may
+ * be fixed, as detectors have them that begin with a trained backbone: 2 e each way, or a part of the kernel beside it.
+ * Frozen layers have no backward pass; their weights are counted with the others. A result that no layer takes is judged
+ * by a loss.
  *
  * A transposed convolution from C channels of P pixels to K channels of P stride^2 is the input gradient of the
  * convolution from K to C, and has that one's forward pass as its input gradient (Dumoulin and Visin 2016,

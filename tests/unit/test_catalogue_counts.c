@@ -60,6 +60,7 @@ static const struct count {
     {"mixtral-8x7b", 46702792704.0},
     {"deepseek-v3", 671026419200.0},
     {"resnet50", 25557032.0},
+    {"retinanet-resnext50", 37060652.0},
     {"alexnet", 61100840.0},
     {"mlp-mnist", 266610.0},
     {"dcgan", 6342272.0},

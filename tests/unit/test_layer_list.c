@@ -97,7 +97,7 @@ static const struct tsim_list_layer LAYERS[] = {
     {TSIM_LIST_PRODUCT, 0, 4, 6, 64, 64, 9, 1, 2, false, true},
     {TSIM_LIST_NORM, 0, 6, 6, 64, 64, 1, 1, 1, false, false},
     {TSIM_LIST_RELU, 0, 6, 6, 64, 64, 1, 1, 1, false, false},
-    {TSIM_LIST_PRODUCT, 1, 384, 10, 1, 1, 1, 1, 1, true, false},
+    {TSIM_LIST_PRODUCT, 1, 384, 10, 1, 1, 1, 1, 1, true, false, .is_result = true},
 };
 
 static void init_small(struct example *x) {
@@ -410,13 +410,14 @@ TSIM_TEST(interaction_by_hand) {
  * A weight's gradient is added to an fp32 sum. The input's gradient: each of 4 parts of the pixels takes a quarter of
  * the kernel. */
 TSIM_TEST(traffic_by_hand) {
-    static const struct tsim_list_layer MIXED[] = {{TSIM_LIST_PRODUCT, 0, 4, 6, 64, 16, 9, 2, 2, true, false},
-                                                   {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_ADD, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_MAX_POOL, 0, 6, 6, 16, 4, 4, 2, 1, false, false},
-                                                   {TSIM_LIST_RELU, 0, 6, 6, 4, 4, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_AVERAGE_POOL, 0, 6, 6, 4, 1, 4, 2, 1, false, false},
-                                                   {TSIM_LIST_PRODUCT, 0, 6, 8, 1, 1, 1, 1, 1, false, false}};
+    static const struct tsim_list_layer MIXED[] = {
+        {TSIM_LIST_PRODUCT, 0, 4, 6, 64, 16, 9, 2, 2, true, false},
+        {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_ADD, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_MAX_POOL, 0, 6, 6, 16, 4, 4, 2, 1, false, false},
+        {TSIM_LIST_RELU, 0, 6, 6, 4, 4, 1, 1, 1, false, false},
+        {TSIM_LIST_AVERAGE_POOL, 0, 6, 6, 4, 1, 4, 2, 1, false, false},
+        {TSIM_LIST_PRODUCT, 0, 6, 8, 1, 1, 1, 1, 1, false, false, .is_result = true}};
     static const struct {
         const char *name;
         double bytes, kernels;
@@ -488,16 +489,17 @@ static struct tsim_op all_of(const struct tsim_op_list *list, const char *name) 
  * All in convolutions, none has a pass forward; backward, the kernel of the input's gradient reads what the norm read,
  * or for a sum the other branch's gradient, a bit an element and both norms' inputs, and a pass makes 3 accesses. */
 TSIM_TEST(batch_norms_in_convolutions) {
-    static const struct tsim_list_layer BLOCK[] = {{TSIM_LIST_PRODUCT, 0, 4, 4, 16, 16, 1, 1, 1, false, true},
-                                                   {TSIM_LIST_NORM, 0, 4, 4, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_RELU, 0, 4, 4, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_PRODUCT, 0, 4, 6, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_PRODUCT, 0, 4, 6, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_ADD, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_RELU, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
-                                                   {TSIM_LIST_PRODUCT, 0, 6, 8, 16, 16, 1, 1, 1, false, false}};
+    static const struct tsim_list_layer BLOCK[] = {
+        {TSIM_LIST_PRODUCT, 0, 4, 4, 16, 16, 1, 1, 1, false, true},
+        {TSIM_LIST_NORM, 0, 4, 4, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_RELU, 0, 4, 4, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_PRODUCT, 0, 4, 6, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_PRODUCT, 0, 4, 6, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_ADD, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_RELU, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+        {TSIM_LIST_PRODUCT, 0, 6, 8, 16, 16, 1, 1, 1, false, false, .is_result = true}};
     const double plain = 2 * (2 * (320 + 24 + 480) + 480 + 48 + 640);
     static const struct {
         enum tsim_batch_norm where;
@@ -538,9 +540,10 @@ TSIM_TEST(batch_norms_in_convolutions) {
 /* Fused, an activation goes with what is before it; the first of a stage, after a pool, or of a model does not. Two
  * stages in a row hold twice their widest tensor and what the other one sends. */
 TSIM_TEST(first_of_a_stage) {
-    static const struct tsim_list_layer CUT[] = {{TSIM_LIST_PRODUCT, 0, 6, 7, 1, 1, 1, 1, 1, false, true},
-                                                 {TSIM_LIST_RELU, 1, 7, 7, 1, 1, 1, 1, 1, false, false},
-                                                 {TSIM_LIST_PRODUCT, 1, 7, 9, 1, 1, 1, 1, 1, false, false}};
+    static const struct tsim_list_layer CUT[] = {
+        {TSIM_LIST_PRODUCT, 0, 6, 7, 1, 1, 1, 1, 1, false, true},
+        {TSIM_LIST_RELU, 1, 7, 7, 1, 1, 1, 1, 1, false, false},
+        {TSIM_LIST_PRODUCT, 1, 7, 9, 1, 1, 1, 1, 1, false, false, .is_result = true}};
     struct example x;
     struct tsim_op_list list;
     struct tsim_stage_part part;
@@ -566,7 +569,7 @@ TSIM_TEST(first_of_a_stage) {
     }
 }
 
-/* Stages of whole blocks: each layer of the list is in one part, and no part looks behind the last. */
+/* Stages of whole blocks: each layer of the list is in one part. */
 TSIM_TEST(parts_of_blocks) {
     const struct tsim_model *m = load("resnet50");
     struct tsim_model part;
@@ -579,9 +582,66 @@ TSIM_TEST(parts_of_blocks) {
         ck_assert_int_eq(part.layers, 6);
         ck_assert_int_eq(part.first_block, first);
         n += part.n_list;
-        ck_assert_int_eq(part.has_blocks_behind, n < m->n_list);
     }
     ck_assert_uint_eq(n, m->n_list);
+}
+
+/* RetinaNet by hand: the trunk is ResNeXt-50's (torchvision: 25,028,904 parameters) without its classifier and its
+ * norms; then the pyramid, and two heads on 100^2 + 50^2 + 25^2 + 13^2 + 7^2 places. The trunk's 4.23 GMAC are printed
+ * for 224 x 224 pixels. */
+TSIM_TEST(detector_by_hand) {
+    const struct tsim_model *m = load("retinanet-resnext50");
+    double conv = 9.0 * 256 * 256, places = 10000 + 2500 + 625 + 169 + 49;
+    double trunk = 25028904.0 - 2049000 - 68224;
+    double laterals = (512 + 1024 + 2048) * 256.0, heads = 8 * conv + 9.0 * 256 * (2376 + 36);
+    ck_assert_double_eq(tsim_list_parameters(m), trunk + laterals + 5 * conv + heads + (3 + 5 + 8) * 256 + 2376 + 36);
+    double macs = tsim_list_macs(m) - 256.0 * (512 * 10000 + 1024 * 2500 + 2048 * 625) -
+                  conv * (10000 + 2500 + 625 + 169 + 49) - places * heads;
+    ck_assert_double_eq_tol(macs / (800 * 800), 4.23e9 / (224 * 224), 0.01 * 4.23e9 / (224 * 224));
+    size_t results = 0, shared = 0, kept = 0;
+    for (size_t i = 0; i < m->n_list; i++) {
+        const struct tsim_list_layer *l = &m->list[i];
+        results += l->is_result;
+        shared += l->is_shared && l->kind == TSIM_LIST_PRODUCT;
+        kept += l->is_kept;
+        ck_assert_int_eq(l->is_frozen, l->block < 4);
+        /* the first trained block has two products that take what is frozen */
+        ck_assert_int_eq(l->is_first && !l->is_frozen && l->kind == TSIM_LIST_PRODUCT,
+                         l->block == 4 && l->kind == TSIM_LIST_PRODUCT && l->kernel_area == 1 && l->in_area == 40000);
+    }
+    ck_assert_uint_eq(results, 10);
+    ck_assert_uint_eq(shared, 2 * 5 * 4);
+    ck_assert_uint_eq(kept,
+                      4 + 2 + 2 + 5); /* projections, laterals, the way from P5 and P6, and boxes behind classes */
+}
+
+/* The operators of the level of 50 x 50 pixels: the product, the level above enlarged, and their sum, which both levels'
+ * gradients pass as it is. The product's input is also the next block's, so that two gradients meet there. */
+TSIM_TEST(levels_are_added) {
+    struct example x;
+    struct tsim_op_list list;
+    const struct tsim_model *m = load("retinanet-resnext50");
+    int32_t block = 0;
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].kind == TSIM_LIST_ENLARGE && m->list[i].out_area == 2500)
+            block = m->list[i].block;
+    example_init(&x);
+    x.model = *m;
+    x.scenario.training.micro_batch_size = 3;
+    x.scenario.training.precision = TSIM_FP16;
+    x.software.fusion = TSIM_FUSION_COMPILE;
+    example_finish(&x);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, block, &list);
+    ck_assert_int_eq(list.n, 3);
+    ck_assert_double_eq(list.ops[0].flops, 3 * 2 * 2500.0 * 1024 * 256);
+    ck_assert_double_eq(find(&list, "image, enlarged")->bytes, 3 * 2 * 256.0 * (625 + 2500));
+    ck_assert_double_eq(find(&list, "residual")->bytes, 3 * 6 * 256.0 * 2500);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, block, &list);
+    ck_assert_ptr_null(seek(&list, "residual gradient"));
+    ck_assert_double_eq(find(&list, "image, enlarged")->bytes, 3 * 2 * 256.0 * (625 + 2500));
+    ck_assert_double_eq(find(&list, "gradients, sum")->bytes, 3 * 6 * 1024.0 * 2500);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 1, &list);
+    ck_assert_int_eq(list.n, 0); /* it is frozen */
 }
 
 TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -66,12 +66,13 @@ static void refuse(const struct check *c, const char *path, const char *what, co
     tsim_diag_hint(FAIL(c, path, "this version does not simulate %s", what), "%s", hint);
 }
 
-/* A layer list trains on samples, in data-parallel replicas and, unless it has tables or a discriminator, in stages of
- * whole blocks. */
+/* A layer list trains on samples, in data-parallel replicas and, unless it has tables, a discriminator or branches, in
+ * stages of whole blocks. */
 static bool check_listed_model(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;
-    bool has_tables = c->sc->model->n_tables > 0, is_whole = has_tables || c->sc->model->n_judges > 0;
+    bool has_tables = c->sc->model->n_tables > 0, has_judges = c->sc->model->n_judges > 0,
+         is_whole = has_tables || has_judges || c->sc->model->has_branches;
     static const char *const PATHS[] = {"parallelism.tensor", "parallelism.context", "parallelism.virtual_pipeline",
                                         "parallelism.pipeline"};
     const int64_t degrees[] = {p->tensor, p->context, p->virtual_pipeline, is_whole ? p->pipeline : 1};
@@ -81,9 +82,10 @@ static bool check_listed_model(const struct check *c) {
     for (int i = 0; i < 4; i++)
         if (degrees[i] > 1 && !c->draft->is_job) /* the plan of a job is another one */
             tsim_diag_hint(FAIL(c, PATHS[i], "%lld, but %s", num(degrees[i]),
-                                has_tables ? "models with embedding tables are only split by data"
-                                : is_whole ? "the networks of a GAN are only split by data"
-                                           : "layer lists are only split by data, and by blocks into a pipeline"),
+                                has_tables   ? "models with embedding tables are only split by data"
+                                : has_judges ? "the networks of a GAN are only split by data"
+                                : is_whole   ? "lists with branches (from, join, add) are only split by data"
+                                             : "layer lists are only split by data, and by blocks into a pipeline"),
                            "1: only %s %.40s", is_whole ? "data and zero split" : "data, zero and pipeline split",
                            c->sc->model->name);
     if (p->pipeline > 1 && p->balances)

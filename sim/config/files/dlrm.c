@@ -151,6 +151,7 @@ void tsim_dlrm_finish(const struct tsim_checked *c, struct tsim_model *m) {
     put_mlp(&stack, m->cross_layers > 0 ? vectors * dim : pairs + dim, &m->top_mlp, false);
     m->list = stack.layers;
     m->n_list = stack.n;
+    stack.layers[stack.n - 1].is_result = true;
     m->layers = stack.block;
     m->hidden = m->heads = m->kv_heads = m->head_dim = m->ffn_hidden = 1;
     m->input_height = m->input_width = 1;
