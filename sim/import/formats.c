@@ -104,6 +104,8 @@ static const struct sign {
     {"deepspeed", {"\"train_micro_batch_size_per_gpu\"", NULL}, true},
     {"deepspeed", {"\"train_batch_size\"", NULL}, true},
     {"hf-config", {"\"model_type\"", NULL}, true},
+    {"torchtitan", {"torchtitan.train", NULL}, false},
+    {"torchtitan", {"run_train.sh", "CONFIG"}, false},
     {"megatron", {"--num-layers", NULL}, false},
     {"llamafactory", {"--finetuning_type", "--stage"}, false},
     {"hf-trainer", {"--per_device_train_batch_size", NULL}, false},

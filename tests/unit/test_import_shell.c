@@ -71,6 +71,16 @@ static const struct {
     {"A=(x 'y z' # no\n $B w)\necho ${A[@]} / \"${A[@]}\" ${A}", "[echo][x][y][z][w][/][x][y z][w][x]"},
     {"A=(x)\nA+=(y)\nB=p\nB+=q\necho ${A[@]} $B", "[echo][x][y][pq]"},
     {"echo ${A:-d} ${A-\"e f\"} ${A:+no} ${A:-${B:-g}}", "[echo][d][e f][g]"},
+    {"A=(5 6 7 8)\nI=1\necho ${A[1]} ${A[-1]} ${A[$I]} ${A[I+1]} ${A[@]:1:2} ${#A[@]} ${A[9]:-no}",
+     "[echo][6][8][6][7][6][7][4][no]"},
+    {"declare -A L=([7b]=32 [\"13b\"]='4 0')\nL[70b]=80\nK=70b\necho ${L[7b]} \"${L[13b]}\" ${L[$K]} ${L[1b]:-0} "
+     "${#L[@]} ${!L[@]}",
+     "[echo][32][4 0][80][0][3][7b][13b][70b]"},
+    {"S=llama-7b-chat\necho ${#S} ${S#*-} ${S##*-} ${S%-*} ${S%%-*} ${S#x} ${S/-/_} ${S//-/_} ${S/#llama/q} "
+     "${S/%chat/it}",
+     "[echo][13][7b-chat][chat][llama-7b][llama][llama-7b-chat][llama_7b-chat][llama_7b_chat][q-7b-chat][llama-7b-it]"},
+    {"S=Llama\nN=S\necho ${S,,} ${S^^} ${S:0:2} ${S: -2} ${S:3} ${!N}", "[echo][llama][LLAMA][Ll][ma][ma][Llama]"},
+    {"set -- --m=one two three\necho ${1#--m=} ${@:2} ${@:1:1} ${#}", "[echo][one][two][three][--m=one][3]"},
     {"A=3\necho $((A*2 + 1)) $(($A*(2+${A}))) $((7/2)) $((-7%4)) $((1/0))", "[echo][7][15][3][-3][0]"},
     {"A=-9223372036854775808\necho $((-A))", "[echo][-9223372036854775808]"},
     {"export A=1 B=\"2 3\"\necho $A $B", "[echo][1][2][3]"},

@@ -192,4 +192,46 @@ TSIM_TEST(configurations_in_python_that_are_refused) {
     }
 }
 
+/* A script names the configuration, which stands in its tree; its arguments and its number of processes count. */
+static const char *in_tree(struct tsim_arena *a, const char *file, const char *path, size_t *size) {
+    static const char *const FILES[][2] = {{"../train_configs/llama3_8b.toml", RECIPE("")},
+                                           {"torchtitan/models/llama3/config_registry.py", REGISTRY}};
+    (void)file;
+    for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
+        if (strcmp(FILES[i][0], path) == 0) {
+            *size = strlen(FILES[i][1]);
+            return tsim_arena_strdup(a, FILES[i][1]);
+        }
+    return NULL;
+}
+
+static enum tsim_status import_script(const char *text, struct tsim_import_result *result) {
+    struct tsim_import_input input = {.file = "run.sh", .text = text, .size = strlen(text), .read_beside = in_tree};
+    diags.n_items = diags.n_errors = diags.n_warnings = 0;
+    return tsim_import_format_find("torchtitan")->read(&arena, &input, result, &diags);
+}
+
+TSIM_TEST(scripts_that_name_a_configuration) {
+    struct tsim_import_result result = {0};
+    ck_assert_int_eq(import_script("NGPU=4 CONFIG_FILE=\"./train_configs/llama3_8b.toml\" ./run_train.sh "
+                                   "--parallelism.tensor_parallel_degree 2 --training.seq-len=4096\n",
+                                   &result),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->n_accelerators, 4);
+    ck_assert_int_eq(sc->parallelism.tensor, 2);
+    ck_assert_int_eq(sc->training.sequence_length, 4096);
+    ck_assert_int_eq(sc->training.micro_batch_size, 2);
+    ck_assert_int_eq(import_script("#SBATCH --nodes=2\ntorchrun --nnodes 2 --nproc_per_node 8 -m torchtitan.train "
+                                   "--module llama3 --config llama3_8b_tp\n",
+                                   &result),
+                     TSIM_OK);
+    sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->n_accelerators, 16);
+    ck_assert_int_eq(sc->parallelism.tensor, 2);
+    ck_assert_int_ne(import_script("CONFIG_FILE=nowhere.toml ./run_train.sh\n", &result), TSIM_OK);
+    ck_assert_msg(strstr(diags.items[0].message, "'nowhere.toml' is not beside"), "%s", diags.items[0].message);
+    ck_assert_int_ne(import_script("CONFIG_FILE=$WHICH ./run_train.sh\n", &result), TSIM_OK);
+}
+
 TSIM_MAIN(CHECKS_LIMIT_S, set_up, tear_down)

@@ -438,10 +438,10 @@ static void put_parallelism(struct tsim_launch_writer *w) {
         put_int(w, "context_parallel_size", p->context);
         put(w, "cp_comm_type", how);
     }
-    if (p->expert > 1) {
+    if (p->expert > 1)
         put_int(w, "expert_model_parallel_size", p->expert);
+    if (p->expert > 1 && tsim_expert_tensor(p) != p->tensor) /* the default */
         put_int(w, "expert_tensor_parallel_size", tsim_expert_tensor(p));
-    }
     put_flag_if(w, "sequence_parallel", p->sequence);
     put_stages(w);
     put_sharding(w);

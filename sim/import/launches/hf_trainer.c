@@ -222,6 +222,20 @@ static int64_t stage_of_name(struct reading *g, const struct tsim_setting *s) {
     return -1;
 }
 
+/* PyTorch's FSDP keeps states and weights on the host together, and the host updates them (CPUOffload). */
+static void put_fsdp_offload(struct reading *g, const struct tsim_setting *fsdp) {
+    static const char *const SWITCHES[] = {"fsdp_config.fsdp_offload_params", "fsdp_config.offload_params",
+                                           "fsdp_offload_params", NULL};
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, SWITCHES), *from = s && tsim_setting_flag(g->r, s) ? s
+                                                                                 : tsim_setting_lists(fsdp, "offload")
+                                                                                     ? fsdp
+                                                                                     : NULL;
+    if (!from)
+        return;
+    tsim_recipe_put(g->r, "training.offload.optimizer", from, NULL, "true");
+    tsim_recipe_not_modelled(g->r, from, "weights on the host as well, from which each pass takes them");
+}
+
 /* Puts the sharding: DeepSpeed by its own file, FSDP by its words, else replicas (DistributedDataParallel). */
 static void put_sharding(struct reading *g) {
     const struct tsim_setting *deepspeed = find(g->r, "deepspeed"), *fsdp = find(g->r, "fsdp"),
@@ -280,6 +294,7 @@ static void put_sharding(struct reading *g) {
                           (long long)shards);
     if (find(g->r, "offload_optimizer") && is_on(g->r, "offload_optimizer"))
         tsim_recipe_put(g->r, "training.offload.optimizer", find(g->r, "offload_optimizer"), NULL, "true");
+    put_fsdp_offload(g, fsdp);
 }
 
 /* ---- tensor, pipeline and expert ranks ---- */

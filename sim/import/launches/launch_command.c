@@ -252,9 +252,10 @@ static void add_words(struct reading *g, const struct words *w, size_t n_launche
     }
 }
 
-/* Adds KEY=VALUE behind the program, and the configuration's name. */
+/* Adds KEY=VALUE behind the program, and the configuration's name; without a program, all of them. */
 static void add_pairs(struct reading *g, const struct words *w, size_t from) {
-    for (size_t i = from + 1; i < w->n && g->r->n_settings <= TSIM_RECIPE_MAX_SETTINGS; i++) {
+    for (size_t i = from + (from > 0 || (w->n > 0 && !is_pair(w->words[0].text)));
+         i < w->n && g->r->n_settings <= TSIM_RECIPE_MAX_SETTINGS; i++) {
         const struct tsim_shell_word *word = &w->words[i];
         const size_t length = strlen(word->text), n = strcspn(word->text, "=");
         const bool is_config = length > 4 && strcmp(word->text + length - 4, ".yml") == 0 && !is_pair(word->text);
@@ -325,11 +326,14 @@ static void split_all(struct reading *g, const struct tsim_shell_word *words, si
 
 static size_t score(struct reading *g, const struct words *w) {
     size_t n = 0;
-    for (size_t i = 0; i < w->n; i++)
+    for (size_t i = 0; i < w->n; i++) {
+        const char *slash = strrchr(w->words[i].text, '/');
+        n += g->kind->script && strcmp(slash ? slash + 1 : w->words[i].text, g->kind->script) == 0;
         if (is_argument(w->words[i].text) || (g->kind->has_pairs && is_pair(w->words[i].text))) {
             const char *key = tsim_argument_key(g->r->arena, w->words[i].text);
             n += is_telling(g, tsim_arena_strndup(g->r->arena, key, strcspn(key, "=")));
         }
+    }
     return n;
 }
 

@@ -15,7 +15,14 @@ struct tsim_command_kind {
     bool has_pairs;             /* arguments are words KEY=VALUE behind the program; the .yml among them is "config" */
     /* Variables of the environment that the program reads, and their keys, then NULL; NULL: it reads none. */
     const char *const (*variables)[2];
+    const char *script; /* one that starts the program, even without arguments; NULL: there is none */
 };
+
+/* Variables of the environment that say which accelerators a command uses, as a list "0,1,2". */
+#define TSIM_VISIBLE_DEVICES                                                                                           \
+    {"CUDA_VISIBLE_DEVICES", "visible_devices"}, {"HIP_VISIBLE_DEVICES", "visible_devices"}, {                         \
+        "ASCEND_RT_VISIBLE_DEVICES", "visible_devices"                                                                 \
+    }
 
 /* Adds the settings of the command. A script that cannot be read, or without such a command, is wrong. */
 enum tsim_status tsim_command_read(struct tsim_recipe *r, const struct tsim_command_kind *kind);

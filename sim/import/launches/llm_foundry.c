@@ -175,6 +175,15 @@ static void add_positions(struct tsim_recipe *r) {
            "max_position_embeddings");
 }
 
+/* Returns the setting that is there without a value (find() passes over it). */
+static const struct tsim_setting *empty_setting(struct tsim_recipe *r, const char *key) {
+    for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
+        if (strcmp(r->settings[i].key, key) == 0 && tsim_value_is_null(r->settings[i].value) &&
+            !tsim_import_override(&r->input, "model"))
+            return &r->settings[i];
+    return NULL;
+}
+
 static void add_mpt(struct tsim_recipe *r) {
     static const char *const SIZES[][3] = {{"model.d_model", "hidden_size", "2048"},
                                            {"model.n_layers", "num_layers", "24"},
@@ -188,7 +197,10 @@ static void add_mpt(struct tsim_recipe *r) {
                               *tied = find(r, "model.tie_word_embeddings"),
                               *flash = find(r, "model.attn_config.attn_impl");
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
-        const struct tsim_setting *s = find(r, SIZES[i][0]);
+        const struct tsim_setting *s = find(r, SIZES[i][0]), *empty = s ? NULL : empty_setting(r, SIZES[i][0]);
+        if (empty)
+            tsim_diag_hint(tsim_recipe_error(r, empty, "has no value: what starts the job fills it in"),
+                           "give the file with its value, or the model with --model ID or --hf CONFIG");
         if (s)
             add_as(r, s, SIZES[i][1]);
         else

@@ -7,6 +7,7 @@
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/launch_log.h"
+#include "import/launches/launch_words.h"
 #include "import/launches/recipe_short.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
@@ -85,11 +86,21 @@ static void put_cluster(struct reading *g) {
     else if (dash && tsim_setting_parse_int(dash + 1, &slice) && slice > 0 && slice < 1000000)
         said = slice * tsim_recipe_int(g->r, "compile_topology_num_slices", -1, 100000, 1);
     struct tsim_setting nodes = {"parallelism", "nnodes", NULL, true, NULL};
+    const struct tsim_setting *visible = find(g->r, "visible_devices"), *each = NULL;
+    int64_t seen = visible ? 1 : 0;
+    for (const char *c = visible ? tsim_setting_text(visible) : ""; *c; c++)
+        seen += *c == ',';
+    if (seen > 0 && seen < 8 && said == 0 && g->r->input.gpus == 0) { /* a part of one node */
+        said = seen;
+        nodes.value = tsim_value_new_scalar(g->r->arena, visible->value, "1");
+        add_int(g->r, visible, "nproc_per_node", seen);
+        each = find(g->r, "nproc_per_node");
+    }
     if (said >= 8 && said % 8 == 0 && g->r->input.gpus == 0)
         nodes.value = tsim_value_new_scalar(g->r->arena, logged ? logged->value : &g->r->at_top,
                                             tsim_arena_printf(g->r->arena, "%lld", (long long)(said / 8)));
     int64_t least = said > 0 ? said : known < 8 ? 8 : known;
-    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, NULL, find(g->r, "machine"), least);
+    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, each, find(g->r, "machine"), least);
     if (said > 0)
         g->r->assumed_gpus = 0;
     if (g->world % model != 0)
@@ -308,7 +319,7 @@ static void check_sizes(struct reading *g, bool is_given) {
 static void put_model(struct reading *g) {
     const struct tsim_setting *name = find(g->r, "model_name");
     bool is_given = tsim_import_override(&g->r->input, "model") != NULL,
-         is_named = name && !tsim_setting_is(name, "default");
+         is_named = name && !tsim_setting_is(name, "default") && (is_given || !tsim_setting_is_lost(g->r, name));
     const char *id = is_named ? tsim_known_model(g->r, tsim_setting_text(name)) : NULL;
     if (is_named || is_given)
         check_sizes(g, is_given || are_its_own(g, id));
@@ -364,15 +375,16 @@ static void put_precision(struct reading *g) {
                               *kept = find(g->r, "weight_dtype"), *gradients = find(g->r, "grad_dtype");
     const char *text = type ? tsim_setting_text(type) : "bfloat16", *word = low ? tsim_setting_text(low) : "";
     bool is_fp8 = strstr(word, "fp8") != NULL;
-    if (strcmp(text, "bfloat16") != 0 && strcmp(text, "float32") != 0)
-        tsim_recipe_refuse(g->r, type, "'%.40s' is neither bfloat16 nor float32", text);
+    const char *known = tsim_launch_ours(tsim_torch_types, tsim_arena_printf(g->r->arena, "torch.%s", text));
+    if (!known)
+        tsim_recipe_refuse(g->r, type, "'%.40s' is neither bfloat16 nor float16 nor float32", text);
     if (*word && !is_fp8)
         tsim_recipe_refuse(g->r, low, "products in '%.40s' are not modelled: fp8 is", word);
     tsim_recipe_put(g->r, "training.precision", is_fp8 ? low : type, is_fp8 || type ? NULL : "MaxText's default",
-                    strstr(word, "mxfp8")          ? "mxfp8"
-                    : is_fp8                       ? "fp8"
-                    : strcmp(text, "float32") == 0 ? "fp32"
-                                                   : "bf16");
+                    strstr(word, "mxfp8") ? "mxfp8"
+                    : is_fp8              ? "fp8"
+                    : known               ? known
+                                          : "bf16");
     if (tsim_setting_is(kept, "bfloat16"))
         tsim_recipe_put(g->r, "training.master_weights", kept, NULL, "false");
     if (tsim_setting_is(gradients, "float32"))
@@ -741,8 +753,10 @@ static enum tsim_status read_command(struct tsim_recipe *r) {
     static const char *const ARGUMENTS[] = {
         "per_device_batch_size", "base_output_directory", "model_name",           "run_name", "steps",
         "max_target_length",     "remat_policy",          "ici_fsdp_parallelism", NULL};
+    static const char *const VARIABLES[][2] = {TSIM_VISIBLE_DEVICES, {NULL, NULL}};
     static const struct tsim_command_kind COMMAND = {
-        ARGUMENTS, "MaxText", "python3 -m MaxText.train MaxText/configs/base.yml model_name=llama3-8b ...", true, NULL};
+        ARGUMENTS, "MaxText", "python3 -m MaxText.train MaxText/configs/base.yml model_name=llama3-8b ...", true,
+        VARIABLES};
     static const char *const OLD[][2] = {{"base_num_heads", "base_num_query_heads"},
                                          {"base_num_heads", "base_num_kv_heads"},
                                          {"scale", "global_parameter_scale"}}; /* of 2023 */

@@ -271,8 +271,7 @@ static const char *how_to_give(struct tsim_recipe *r, const char *lost) {
     return "the output of a command is unknown: write its value instead";
 }
 
-/* Reports a number that has no value because what it came from is empty. Returns whether it did. */
-static bool is_lost(struct tsim_recipe *r, const struct tsim_setting *s) {
+bool tsim_setting_is_lost(struct tsim_recipe *r, const struct tsim_setting *s) {
     if (s->lost)
         tsim_diag_hint(tsim_recipe_error(r, s, "has no value: %s is empty", s->lost), "%s", how_to_give(r, s->lost));
     return s->lost != NULL;
@@ -300,7 +299,7 @@ int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, in
     int64_t value;
     if (tsim_setting_parse_int(tsim_setting_text(s), &value) && value >= least && value <= most)
         return value;
-    if (is_lost(r, s))
+    if (tsim_setting_is_lost(r, s))
         return least;
     tsim_recipe_error(r, s, "'%.60s' is no whole number from %lld to %lld", tsim_setting_text(s), (long long)least,
                       (long long)most);
@@ -313,7 +312,7 @@ double tsim_setting_number(struct tsim_recipe *r, const struct tsim_setting *s) 
     double value = strtod(text, &end);
     if (*text && *end == '\0' && isfinite(value))
         return value;
-    if (is_lost(r, s))
+    if (tsim_setting_is_lost(r, s))
         return 0.0;
     tsim_recipe_error(r, s, "'%.60s' is no number", text);
     return 0.0;

@@ -106,6 +106,8 @@ bool tsim_setting_is(const struct tsim_setting *s, const char *text);
 /* Returns whether the word is in a text with blanks between its words ("full_shard auto_wrap"), or in a list of words
  * or of lists. False without a setting. */
 bool tsim_setting_lists(const struct tsim_setting *s, const char *word);
+/* Reports a setting that has no value because what it came from is empty. Returns whether it did. */
+bool tsim_setting_is_lost(struct tsim_recipe *r, const struct tsim_setting *s);
 int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, int64_t least, int64_t most);
 /* Parses digits with the underscores that Python allows between them, or 5e8. */
 bool tsim_setting_parse_int(const char *text, int64_t *value);

@@ -861,14 +861,34 @@ static void set_lost(struct tsim_shell *s, const char *name, const char *lost) {
             s->variables[i].lost = lost;
 }
 
+/* Sets the elements of an associative array that are written as [KEY]=VALUE in its list. */
+static void store_elements(struct reader *r, const char *name, const struct tsim_shell_fields *f) {
+    for (size_t i = 0; i < f->n_words; i++) {
+        const char *text = f->words[i].text, *end = text[0] == '[' ? strstr(text, "]=") : NULL;
+        if (!end)
+            continue;
+        const size_t n = (size_t)(end + 2 - text);
+        struct tsim_shell_word *word = TSIM_NEW_ARRAY(r->s.arena, 1, struct tsim_shell_word);
+        *word = (struct tsim_shell_word){end + 2, f->words[i].at ? f->words[i].at + n : NULL, f->words[i].start};
+        const char *key = tsim_arena_strndup(r->s.arena, text + 1, (size_t)(end - text - 1));
+        tsim_shell_set(&r->s, tsim_shell_element(r->s.arena, name, strlen(name), key), word, 1);
+        tsim_shell_set(&r->s, name, NULL, 0);
+    }
+}
+
 static void read_assignment(struct reader *r, size_t length) {
     struct tsim_shell *s = &r->s;
     size_t n_name = 0;
     while (s->text[s->pos + n_name] != '=' && s->text[s->pos + n_name] != '+' && s->text[s->pos + n_name] != '[')
         n_name++;
     const char *name = tsim_arena_strndup(s->arena, s->text + s->pos, n_name);
-    bool is_appended = s->text[s->pos + length - 2] == '+';
-    s->pos += length;
+    const size_t end = s->pos + length;
+    bool is_appended = s->text[end - 2] == '+';
+    if (s->text[s->pos + n_name] == '[') {
+        s->pos += n_name + 1;
+        name = tsim_shell_element(s->arena, name, n_name, tsim_shell_text_to(s, end - 2 - is_appended));
+    }
+    s->pos = end;
     bool is_array = s->pos < s->size && s->text[s->pos] == '(';
     struct tsim_shell_fields f = {.never_splits = !is_array};
     s->missing = NULL;
@@ -879,6 +899,8 @@ static void read_assignment(struct reader *r, size_t length) {
     if (is_active(r) && !r->in_condition && !r->skips_next && s->status == TSIM_OK) {
         const char *lost = f.n_words == 0 || !f.words[0].text[0] ? s->missing : NULL;
         store(r, name, is_appended, is_array, &f);
+        if (is_array)
+            store_elements(r, name, &f);
         if (lost) {
             set_lost(s, name, lost);
             r->values[r->n_values - 1].lost = lost;

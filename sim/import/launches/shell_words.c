@@ -1,5 +1,7 @@
 #include "import/launches/shell_words.h"
 
+#include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -380,35 +382,103 @@ static void put_argument(struct tsim_shell *s, struct tsim_shell_fields *f, size
         s->missing = tsim_arena_printf(s->arena, "$%zu", number);
 }
 
-/* Expands ${3}, ${@:2} or ${@}. Returns false if it is none of them. */
-static bool expand_arguments(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
-    const uint32_t place = tsim_shell_place(s, s->pos);
-    const char *inside = s->text + s->pos;
-    size_t length = close - s->pos, digits = 0, from = 1;
-    while (digits < length && inside[digits] >= '0' && inside[digits] <= '9')
-        digits++;
-    bool is_all = length > 0 && (inside[0] == '@' || inside[0] == '*');
-    if (is_all && length > 1 && inside[1] == ':')
-        from = strtoul(inside + 2, NULL, 10);
-    if (!is_all && (digits == 0 || digits > 4))
-        return false;
-    size_t number = digits > 0 ? strtoul(inside, NULL, 10) : 0, operation = digits;
-    bool is_set = number >= 1 && number <= s->n_arguments && s->arguments[number - 1].text[0];
-    if (is_all) {
-        from = from < 1 ? 1 : from;
-        if (from <= s->n_arguments)
-            put_words(s, f, s->arguments + from - 1, s->n_arguments + 1 - from, is_quoted, place);
-    } else {
-        operation += operation < length && inside[operation] == ':';
-        char c = operation < length ? inside[operation] : '\0';
-        s->pos += operation + 1;
-        if (((c == '-' || c == '=') && !is_set) || (c == '+' && is_set))
-            read_region(s, f, close, is_quoted);
-        else if (c != '+')
-            put_argument(s, f, number, is_quoted, place);
+const char *tsim_shell_text_to(struct tsim_shell *s, size_t end) {
+    struct tsim_shell_fields word = {.never_splits = true};
+    read_region(s, &word, end, true);
+    close_field(s, &word);
+    const char *text = word.n_words > 0 ? word.words[0].text : "";
+    tsim_shell_release_fields(&word);
+    return text;
+}
+
+const char *tsim_shell_element(struct tsim_arena *arena, const char *name, size_t length, const char *key) {
+    return tsim_arena_printf(arena, "%.*s[%s]", (int)length, name, key);
+}
+
+/* A variable, one element of it, an argument, or all elements or arguments: ${...} is about one of these. */
+struct subject {
+    const struct tsim_shell_variable *variable; /* NULL: it was never set */
+    const char *name;
+    size_t length; /* of the name; 0: nothing is missing if it was never set */
+    bool is_all;
+};
+
+static const struct tsim_shell_variable *variable_of(struct tsim_shell *s, const struct tsim_shell_word *words,
+                                                     size_t n, const char *lost) {
+    struct tsim_shell_variable *v = TSIM_NEW(s->arena, struct tsim_shell_variable);
+    *v = (struct tsim_shell_variable){"", words, n, lost};
+    return v;
+}
+
+/* Returns the elements of an array, or with `keys` their keys. Those of an associative array are variables of their
+ * own, "NAME[key]". */
+static const struct tsim_shell_variable *elements_of(struct tsim_shell *s, const struct subject *array, bool keys) {
+    const struct tsim_shell_variable *v = array->variable;
+    const size_t n_own = v ? v->n_words : 0, n_name = array->length;
+    struct tsim_shell_word *words = TSIM_NEW_ARRAY(s->arena, n_own + s->n_variables + 1, struct tsim_shell_word);
+    size_t n = 0;
+    for (size_t i = 0; i < n_own; i++)
+        words[n++] =
+            keys ? tsim_shell_word_at(s, tsim_arena_printf(s->arena, "%zu", i), v->words[i].start) : v->words[i];
+    for (size_t i = 0; i < s->n_variables; i++) {
+        const struct tsim_shell_variable *one = &s->variables[i];
+        const size_t length = strlen(one->name);
+        if (n_name == 0 || strncmp(one->name, array->name, n_name) != 0 || one->name[n_name] != '[' || is_empty(one))
+            continue;
+        const char *key = tsim_arena_strndup(s->arena, one->name + n_name + 1, length - n_name - 2);
+        words[n++] = keys ? tsim_shell_word_at(s, key, one->words[0].start) : one->words[0];
     }
-    s->pos = s->status == TSIM_OK ? close + 1 : s->size;
-    return true;
+    return n > n_own || keys ? variable_of(s, words, n, v ? v->lost : NULL) : v;
+}
+
+/* Reads [@], [*] or [KEY] behind a name. */
+static void read_element(struct tsim_shell *s, size_t close, struct subject *subject) {
+    const size_t open = s->pos++, end = tsim_shell_matching(s, open, '[', ']');
+    if (end >= close)
+        return;
+    const struct tsim_shell_variable *array = subject->variable, *element;
+    if (end == open + 2 && strchr("@*", s->text[open + 1])) {
+        subject->is_all = true;
+        subject->variable = elements_of(s, subject, false);
+    } else {
+        const char *key = tsim_shell_text_to(s, end);
+        const char *name = tsim_shell_element(s->arena, subject->name, subject->length, key);
+        subject->length = *key ? strlen(name) : 0;
+        subject->name = name;
+        element = tsim_shell_get(s, name, strlen(name));
+        if (!element && array && array->n_words > 0) {
+            const int64_t at = tsim_shell_arithmetic(s, open + 1, end), n = (int64_t)array->n_words,
+                          i = at < 0 ? at + n : at;
+            element = variable_of(s, i >= 0 && i < n ? array->words + i : NULL, i >= 0 && i < n, array->lost);
+        }
+        subject->variable = element;
+    }
+    s->pos = end + 1;
+}
+
+static struct subject read_subject(struct tsim_shell *s, size_t close) {
+    struct subject subject = {NULL, s->text + s->pos, 0, false};
+    const char c = peek(s, 0);
+    if (c == '@' || c == '*' || s->pos == close) { /* the last in ${#} */
+        s->pos += s->pos < close;
+        subject.is_all = true;
+        subject.variable = variable_of(s, s->arguments, s->n_arguments, NULL);
+    } else if (c >= '0' && c <= '9') {
+        size_t number = 0;
+        while (s->pos < close && peek(s, 0) >= '0' && peek(s, 0) <= '9' && number < 10000)
+            number = number * 10 + (size_t)(s->text[s->pos++] - '0');
+        const bool is_there = number >= 1 && number <= s->n_arguments;
+        subject.variable = variable_of(s, is_there ? &s->arguments[number - 1] : NULL, is_there,
+                                       tsim_arena_printf(s->arena, "$%zu", number));
+    } else {
+        while (s->pos < close && is_name(s->text[s->pos]))
+            s->pos++;
+        subject.length = s->pos - (size_t)(subject.name - s->text);
+        subject.variable = tsim_shell_get(s, subject.name, subject.length);
+        if (peek(s, 0) == '[' && s->pos < close)
+            read_element(s, close, &subject);
+    }
+    return subject;
 }
 
 /* Reads ${NAME:=word}. */
@@ -427,31 +497,163 @@ static void assign_default(struct tsim_shell *s, const char *name, size_t close)
         s->pos = from;
 }
 
+enum { MOST_MATCHED = 2000, MOST_STARS = 4 }; /* characters of a text in which patterns are sought, and their stars */
+
+static struct tsim_shell_word part_of(struct tsim_shell *s, const struct tsim_shell_word *word, size_t from,
+                                      size_t to) {
+    return (struct tsim_shell_word){tsim_arena_strndup(s->arena, word->text + from, to - from),
+                                    word->at ? word->at + from : NULL, word->at ? word->at[from] : word->start};
+}
+
+static bool is_match(const char *pattern, const char *text, size_t length) {
+    char part[MOST_MATCHED + 1];
+    int n_stars = 0;
+    for (const char *c = pattern; *c; c++)
+        n_stars += *c == '*';
+    memcpy(part, text, length);
+    part[length] = '\0';
+    return n_stars <= MOST_STARS && fnmatch(pattern, part, 0) == 0;
+}
+
+/* Takes the shortest or longest beginning (#, ##) or end (%, %%) that matches off a word. */
+static struct tsim_shell_word trimmed(struct tsim_shell *s, const struct tsim_shell_word *word, char operation,
+                                      bool is_longest, const char *pattern) {
+    const size_t n = strlen(word->text);
+    for (size_t i = 0; i <= n && n <= MOST_MATCHED; i++) {
+        const size_t length = is_longest ? n - i : i;
+        if (operation == '#' && is_match(pattern, word->text, length))
+            return part_of(s, word, length, n);
+        if (operation == '%' && is_match(pattern, word->text + n - length, length))
+            return part_of(s, word, 0, n - length);
+    }
+    return *word;
+}
+
+/* Replaces the first match of a pattern, or all; behind # and % it has to be at the beginning or the end. */
+static struct tsim_shell_word replaced(struct tsim_shell *s, const struct tsim_shell_word *word, bool is_all,
+                                       const char *pattern, const char *by) {
+    const size_t n = strlen(word->text);
+    const char anchor = *pattern && strchr("#%", *pattern) ? *pattern++ : '\0', *text = "";
+    bool is_done = !*pattern || n > MOST_MATCHED / 10;
+    for (size_t i = 0; i < n;) {
+        size_t length = is_done || (anchor == '#' && i > 0) ? 0 : n - i;
+        while (length > 0 && !is_match(pattern, word->text + i, length))
+            length = anchor == '%' ? 0 : length - 1;
+        text = length > 0 ? tsim_arena_printf(s->arena, "%s%s", text, by)
+                          : tsim_arena_printf(s->arena, "%s%c", text, word->text[i]);
+        is_done |= length > 0 && !is_all;
+        i += length > 0 ? length : 1;
+    }
+    return tsim_shell_word_at(s, text, word->at ? word->at[0] : word->start);
+}
+
+/* Returns the place of the character in front of `close`, outside of ${...}; `close` if there is none. */
+static size_t place_of(const struct tsim_shell *s, size_t from, char c, size_t close) {
+    int depth = 0;
+    for (size_t i = from; i < close; i++) {
+        if (s->text[i] == c && depth == 0)
+            return i;
+        depth += (s->text[i] == '{') - (s->text[i] == '}');
+        i += s->text[i] == '\\';
+    }
+    return close;
+}
+
+/* Applies the operation that stands at `pos` (#PATTERN, %%PATTERN, /PATTERN/TEXT, :FROM:LENGTH, ,, or ^^) to the words
+ * of the subject. */
+static const struct tsim_shell_variable *worked(struct tsim_shell *s, const struct subject *subject, size_t close) {
+    const struct tsim_shell_variable *v = subject->variable;
+    const char operation = s->pos < close ? s->text[s->pos] : '\0';
+    const size_t n = !v ? 0 : subject->is_all || v->n_words == 0 ? v->n_words : 1;
+    if (is_empty(v) || !operation || !strchr("#%/:,^", operation))
+        return v;
+    const bool is_double = s->pos + 1 < close && s->text[s->pos + 1] == operation;
+    s->pos += operation == ':' ? 1 : 1 + is_double;
+    const size_t slash = place_of(s, s->pos, operation == ':' ? ':' : '/', close);
+    struct tsim_shell_word *words = TSIM_NEW_ARRAY(s->arena, n, struct tsim_shell_word);
+    if (operation == ':') {
+        const int64_t all = subject->is_all ? (int64_t)n : (int64_t)strlen(v->words[0].text),
+                      first = subject->is_all && subject->length == 0, /* arguments are counted from 1 */
+            at = tsim_shell_arithmetic(s, s->pos, slash),
+                      start = at < 0       ? at + all
+                              : at > first ? at - first
+                                           : 0,
+                      from = start < 0     ? 0
+                             : start > all ? all
+                                           : start,
+                      length = slash < close ? tsim_shell_arithmetic(s, slash + 1, close) : all,
+                      end = length < 0            ? all + length
+                            : length > all - from ? all
+                                                  : from + length,
+                      to = end < from ? from : end;
+        if (subject->is_all)
+            return variable_of(s, v->words + from, (size_t)(to - from), NULL);
+        words[0] = part_of(s, &v->words[0], (size_t)from, (size_t)to);
+        return variable_of(s, words, 1, NULL);
+    }
+    const char *pattern = tsim_shell_text_to(s, operation == '/' ? slash : close), *by = "";
+    if (operation == '/' && slash < close) {
+        s->pos = slash + 1;
+        by = tsim_shell_text_to(s, close);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (strchr("#%", operation)) {
+            words[i] = trimmed(s, &v->words[i], operation, is_double, pattern);
+        } else if (operation == '/') {
+            words[i] = replaced(s, &v->words[i], is_double, pattern, by);
+        } else {
+            char *text = tsim_arena_strdup(s->arena, v->words[i].text);
+            for (size_t k = 0; text[k] && (is_double || k == 0); k++)
+                text[k] = (char)(operation == ',' ? tolower((unsigned char)text[k]) : toupper((unsigned char)text[k]));
+            words[i] = v->words[i];
+            words[i].text = text;
+        }
+    return variable_of(s, words, n, NULL);
+}
+
+/* Returns what ${!NAME} and ${!NAME[@]} are about: the variable that NAME names, and the keys of an array. */
+static struct subject indirect(struct tsim_shell *s, const struct subject *named) {
+    if (named->is_all) {
+        struct subject array = *named;
+        array.variable = tsim_shell_get(s, named->name, named->length);
+        array.variable = elements_of(s, &array, true);
+        return array;
+    }
+    note_missing(s, named->variable, named->name, named->length);
+    const char *name = is_empty(named->variable) ? "" : named->variable->words[0].text;
+    return (struct subject){tsim_shell_get(s, name, strlen(name)), name, strlen(name), false};
+}
+
 /* Expands "${...}" from its '{' on; `close` is the place of its end. */
 static void expand_braces(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
-    size_t start = ++s->pos;
-    if (expand_arguments(s, f, close, is_quoted))
-        return;
-    while (s->pos < close && is_name(s->text[s->pos]))
+    const size_t start = ++s->pos;
+    const uint32_t place = tsim_shell_place(s, start);
+    const bool has_more = start + 1 < close, is_count = peek(s, 0) == '#', is_named = peek(s, 0) == '!' && has_more;
+    s->pos += is_count || is_named;
+    struct subject subject = read_subject(s, close);
+    if (is_named)
+        subject = indirect(s, &subject);
+    const bool is_set = !is_empty(subject.variable);
+    const char next = s->pos + 1 < close ? s->text[s->pos + 1] : '\0';
+    s->pos += s->pos < close && s->text[s->pos] == ':' && next && strchr("-=+?", next);
+    const char operation = s->pos < close ? s->text[s->pos] : '\0';
+    const bool has_default = operation == '-' || operation == '=', has_other = operation == '+';
+    if (is_count) {
+        const struct tsim_shell_variable *v = subject.variable;
+        char digits[24];
+        snprintf(digits, sizeof digits, "%zu", !is_set ? 0 : subject.is_all ? v->n_words : strlen(v->words[0].text));
+        const struct tsim_shell_word word = tsim_shell_word_at(s, tsim_arena_strdup(s->arena, digits), place);
+        put_word(s, f, &word, is_quoted, place);
+    } else if (has_default || has_other) {
         s->pos++;
-    const size_t length = s->pos - start;
-    const struct tsim_shell_variable *v = tsim_shell_get(s, s->text + start, length);
-    bool is_array = peek(s, 0) == '[';
-    while (is_array && s->pos < close && s->text[s->pos++] != ']')
-        ;
-    bool is_set = !is_empty(v);
-    if (peek(s, 0) == ':')
-        s->pos++;
-    char operation = s->pos < close ? s->text[s->pos] : '\0';
-    bool has_default = operation == '-' || operation == '=', has_other = operation == '+';
-    s->pos++;
-    if (operation == '=' && !is_set && length > 0)
-        assign_default(s, tsim_arena_strndup(s->arena, s->text + start, length), close);
-    if ((has_default && !is_set) || (has_other && is_set))
+        if (operation == '=' && !is_set && subject.length > 0)
+            assign_default(s, tsim_arena_strndup(s->arena, subject.name, subject.length), close);
+    }
+    if (!is_count && ((has_default && !is_set) || (has_other && is_set))) {
         read_region(s, f, close, is_quoted);
-    else if (!has_other) {
-        note_missing(s, v, s->text + start, length);
-        put_variable(s, f, v, is_array, is_quoted, tsim_shell_place(s, start));
+    } else if (!is_count && !has_other) {
+        note_missing(s, subject.variable, subject.name, subject.length);
+        put_variable(s, f, worked(s, &subject, close), subject.is_all, is_quoted, place);
     }
     s->pos = s->pos > close + 1 || s->status != TSIM_OK ? s->pos : close + 1;
 }

@@ -49,6 +49,11 @@ void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t pos, 
 const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, const char *name, size_t length);
 void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_shell_word *words, size_t n_words);
 
+/* Returns the name of the variable that is one element of an array: "NAME[key]". */
+const char *tsim_shell_element(struct tsim_arena *arena, const char *name, size_t length, const char *key);
+/* Returns what text[pos, end) gives, expanded and without its quotes, as one word. */
+const char *tsim_shell_text_to(struct tsim_shell *s, size_t end);
+
 /* Returns a word with a text of our own and the place `place`. */
 struct tsim_shell_word tsim_shell_word_at(struct tsim_shell *s, const char *text, uint32_t place);
 

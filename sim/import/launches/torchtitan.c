@@ -1,9 +1,11 @@
 #include "import/launches/recipes.h"
 
+#include "base/among.h"
 #include "config/catalogue_load.h"
 #include "config/recognize.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
+#include "import/launches/launch_command.h"
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/launch_writer.h"
@@ -77,6 +79,7 @@ struct reading {
     int64_t world, layers, length;                               /* layers 0: not known; tokens of a sequence */
     int64_t chunks;                                              /* of the layers, on each rank of a pipeline */
     const char *configuration;                                   /* of a file in Python; NULL: it is no such file */
+    bool is_script;
 };
 
 /* Finds a setting in any of the sections, which moved over the years. */
@@ -241,6 +244,9 @@ static const struct tsim_setting *machine_of(struct reading *g) {
 }
 
 static void put_cluster(struct reading *g) {
+    const struct tsim_setting *each = tsim_recipe_find(g->r, "nproc_per_node");
+    if (each && !tsim_recipe_find(g->r, "nnodes")) /* torchrun's default */
+        tsim_recipe_add(g->r, each->name, "nnodes", tsim_value_new_scalar(g->r->arena, each->value, "1"));
     int64_t ranks = times(g->tensor * g->pipeline, g->context);
     int64_t least = times(times(ranks, g->replicate), g->shard > 0 ? g->shard : 1);
     const struct tsim_setting *gpus = tsim_recipe_find(g->r, "preset.gpus"), *machine = machine_of(g);
@@ -269,15 +275,17 @@ static void put_cluster(struct reading *g) {
     else if (preset > 0)
         least = preset;
     else if (g->shard < 0) { /* as many shards as a node has, or as its experts take */
-        int64_t each = g->tensor * g->context, shards = 1;
-        while (shards < 1000000 && (shards * each) % g->expert != 0)
+        int64_t size = g->tensor * g->context, shards = 1;
+        while (shards < 1000000 && (shards * size) % g->expert != 0)
             shards++;
         least = times(least, shards);
         least = least < 8 ? 8 : least;
     }
     const int64_t copies = times(ranks, g->replicate);
-    g->world =
-        tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, of_each.value ? &of_each : NULL, machine, least);
+    machine = machine ? machine : tsim_recipe_find(g->r, "machine"); /* of Slurm */
+    g->world = each ? tsim_recipe_put_cluster(g->r, tsim_recipe_find(g->r, "nnodes"), each, machine, 1)
+                    : tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, of_each.value ? &of_each : NULL,
+                                              machine, least);
     if (g->world > 0 && g->world % copies != 0)
         tsim_recipe_error(g->r, find(g, "data_parallel_replicate_degree"),
                           "%lld accelerators are no multiple of the %lld that the degrees take", (long long)g->world,
@@ -688,12 +696,13 @@ static void add_family(struct reading *g, const char *function) {
         tsim_recipe_add(g->r, function, "model.name", tsim_value_new_scalar(g->r->arena, &g->r->at_top, family));
 }
 
-/* Reads one of the functions of config_registry.py, which the user names behind "--" (also as --config NAME). */
-static enum tsim_status read_python(struct reading *g) {
+/* Reads one of the functions of config_registry.py, which a script names, or the user behind "--" (also as --config
+ * NAME). */
+static enum tsim_status read_python(struct reading *g, const char *chosen) {
     struct tsim_recipe *r = g->r;
     struct tsim_python python = {0};
-    const char *chosen = NULL, *known = "";
-    for (size_t i = 0; i < r->input.n_arguments; i++)
+    const char *known = "";
+    for (size_t i = 0; i < r->input.n_arguments && !g->is_script; i++)
         chosen = r->input.arguments[i][0] == '-' ? chosen : r->input.arguments[i];
     tsim_python_functions(r, &python);
     bool is_there = false;
@@ -733,6 +742,125 @@ static enum tsim_status read_python(struct reading *g) {
     return status;
 }
 
+/* ---- scripts ---- */
+
+/* Tells a script from TOML, in which the name of a section stands on a line of its own. */
+static bool is_shell(const struct tsim_document *d) {
+    bool has_command = false;
+    for (const char *c = d->text, *end = d->text + d->size; c && c < end;) {
+        const char *stop = memchr(c, '\n', (size_t)(end - c));
+        const size_t length = (size_t)((stop ? stop : end) - c);
+        if (length > 2 && c[0] == '[' && isalpha((unsigned char)c[1]))
+            return false;
+        has_command |= c[0] != '#' && (behind(c, length, "run_train.sh") || behind(c, length, "torchrun") ||
+                                       behind(c, length, "torchtitan.train") || behind(c, length, "train.py"));
+        c = stop ? stop + 1 : NULL;
+    }
+    return has_command;
+}
+
+/* Returns the text of a file that the script names: beside it, or in its tree, whose root is a folder above it. */
+static const char *file_in_tree(struct reading *g, const char *path, size_t *size) {
+    enum { MOST_FOLDERS = 6 };
+    path += strncmp(path, "./", 2) == 0 ? 2 : 0;
+    for (int i = strstr(path, "..") ? MOST_FOLDERS : 0; i <= MOST_FOLDERS; i++) {
+        const char *text = tsim_recipe_read_beside(g->r, path, size);
+        if (text)
+            return text;
+        path = tsim_arena_printf(g->r->arena, "%s%s", path[0] == '/' ? "" : "../", path);
+    }
+    return NULL;
+}
+
+/* Reads the TOML or the registry that the command names; its settings come before those of the command. */
+static enum tsim_status read_named(struct reading *g, const struct tsim_setting *file, const char *module,
+                                   const char *config) {
+    static const char *const FOLDERS[] = {"models", "experiments"};
+    struct tsim_recipe *r = g->r;
+    const char *path = file ? tsim_setting_text(file) : NULL, *text = NULL;
+    size_t size = 0;
+    if (path)
+        text = file_in_tree(g, path, &size);
+    for (size_t i = 0; !path && module && !text && i < 2; i++)
+        text = file_in_tree(g, tsim_arena_printf(r->arena, "torchtitan/%s/%s/config_registry.py", FOLDERS[i], module),
+                            &size);
+    path = path ? path : tsim_arena_printf(r->arena, "%s/config_registry.py", module);
+    if (!text) {
+        tsim_diag_hint(tsim_recipe_error(r, file, "'%.120s' is not beside the script, and says most settings", path),
+                       "put it there, or import it and say with --set what the command changes");
+        return TSIM_ERR_INFEASIBLE;
+    }
+    const struct tsim_document *script = r->document;
+    struct tsim_document *named = TSIM_NEW(r->arena, struct tsim_document);
+    *named = (struct tsim_document){.arena = r->arena, .file = path, .text = text, .size = size};
+    r->document = named;
+    const enum tsim_status status = config && !file ? read_python(g, config) : tsim_toml_read(r);
+    if (status == TSIM_OK)
+        find_preset(g);
+    r->document = script;
+    return status;
+}
+
+/* Reads CONFIG_FILE=FILE ./run_train.sh --training.steps 100, and torchrun ... -m torchtitan.train with the same. */
+static enum tsim_status read_script(struct reading *g) {
+    static const char *const ARGUMENTS[] = {"job.config_file",
+                                            "module",
+                                            "config",
+                                            "training.steps",
+                                            "training.local_batch_size",
+                                            "training.batch_size",
+                                            "training.seq_len",
+                                            "parallelism.tensor_parallel_degree",
+                                            "parallelism.data_parallel_shard_degree",
+                                            "parallelism.expert_parallel_degree",
+                                            "parallelism.pipeline_parallel_degree",
+                                            "model.flavor",
+                                            "model.name",
+                                            "activation_checkpoint.mode",
+                                            NULL},
+                             *const VARIABLES[][2] = {{"CONFIG_FILE", "job.config_file"},
+                                                      {"MODULE", "module"},
+                                                      {"CONFIG", "config"},
+                                                      {"NGPU", "nproc_per_node"},
+                                                      {NULL, NULL}},
+                             *const OWN[] = {"job.config_file", "module", "config", "program"};
+    static const struct tsim_command_kind COMMAND = {
+        .telling = ARGUMENTS,
+        .of = "torchtitan",
+        .line = "CONFIG_FILE=llama3_8b.toml ./run_train.sh --parallelism.tensor_parallel_degree 2",
+        .script = "run_train.sh",
+        .variables = VARIABLES};
+    struct tsim_recipe *r = g->r;
+    TSIM_TRY(tsim_command_read(r, &COMMAND));
+    const struct tsim_setting *file = tsim_recipe_find(r, "job.config_file"), *module = tsim_recipe_find(r, "module"),
+                              *config = tsim_recipe_find(r, "config");
+    const struct tsim_setting named = file ? *file : (struct tsim_setting){.name = ""};
+    if (!file && !(module && config)) {
+        tsim_diag_hint(tsim_recipe_error(r, NULL, "the command names no configuration"),
+                       "CONFIG_FILE or --job.config_file does, or MODULE and CONFIG");
+        return TSIM_ERR_INFEASIBLE;
+    }
+    if ((file && tsim_setting_is_lost(r, file)) || (!file && config && tsim_setting_is_lost(r, config)))
+        return TSIM_ERR_INFEASIBLE;
+    const size_t n = r->n_settings;
+    struct tsim_setting *arguments = TSIM_NEW_ARRAY(r->arena, n + 1, struct tsim_setting);
+    memcpy(arguments, r->settings, n * sizeof *arguments);
+    r->n_settings = 0;
+    g->is_script = true;
+    TSIM_TRY(read_named(g, file ? &named : NULL, module ? tsim_setting_text(module) : NULL,
+                        config ? tsim_setting_text(config) : NULL));
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_setting *s = &arguments[i];
+        const size_t before = r->n_settings;
+        if (TSIM_IS_AMONG(s->key, OWN) || strncmp(s->key, "launcher.", 9) == 0)
+            continue;
+        tsim_recipe_add(r, s->name, s->key, s->value);
+        if (r->n_settings > before)
+            r->settings[before].lost = s->lost;
+    }
+    return TSIM_OK;
+}
+
 /* ---- what it printed ---- */
 
 /* Reads a log with the configuration (job.print_args) and the mesh of its ranks, or the TOML. */
@@ -745,7 +873,9 @@ static enum tsim_status read_file(struct reading *g) {
     if (!root) {
         TSIM_TRY(tsim_recipe_check_size(r));
         if (is_python(r->document))
-            return read_python(g);
+            return read_python(g, NULL);
+        if (is_shell(r->document))
+            return read_script(g);
         TSIM_TRY(tsim_toml_read(r));
         find_preset(g);
         return TSIM_OK;

@@ -106,10 +106,10 @@ void tsim_write_torchtitan(struct tsim_launch_writer *w) {
     if (is_of_2024(w))
         TSIM_WRITE(w, "\n[experimental]\n");
     write_pipeline(w);
-    if (p->expert > 1 && !is_of_2024(w)) {
+    if (p->expert > 1 && !is_of_2024(w))
         write_int(w, "expert_parallel_degree", p->expert);
+    if (p->expert > 1 && !is_of_2024(w) && tsim_expert_tensor(p) > 1)
         write_int(w, "expert_tensor_parallel_degree", tsim_expert_tensor(p));
-    }
     TSIM_WRITE(w, "\n[activation_checkpoint]\n");
     write_text(w, "mode", *recompute ? recompute : "selective");
     if (strcmp(recompute, "none") != 0 && strcmp(recompute, "full") != 0)
