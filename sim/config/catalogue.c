@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,8 +85,16 @@ static bool holds_catalogue(struct tsim_arena *arena, const char *folder) {
            is_folder(tsim_arena_printf(arena, "%s/scenarios", folder));
 }
 
+/* Every id that is looked up asks; a tree that was found is not looked for again. */
+static bool has_source_tree(void) {
+    static atomic_bool is_found;
+    if (TSIM_SOURCE_TREE[0] && !is_found && is_folder(TSIM_SOURCE_TREE "/hardware"))
+        is_found = true;
+    return is_found;
+}
+
 const char *tsim_catalogue_own_folder(struct tsim_arena *arena) {
-    if (TSIM_SOURCE_TREE[0] && is_folder(TSIM_SOURCE_TREE "/hardware"))
+    if (has_source_tree())
         return TSIM_SOURCE_TREE;
     return is_folder(TSIM_PREFIX "/share/tsim/hardware") ? TSIM_PREFIX "/share/tsim" : beside_program(arena);
 }

@@ -166,9 +166,13 @@ async function test(name, f) {
     const told = await page.locator("h2:text('What differs in the inputs') + .scroll tbody tr")
                      .allInnerTexts()
                      .then(all => all.map(t => t.replace(/\u200b/g, "").split("\t")));
+    const of = (path, side) => told.find(r => r[0] === path)[side];
     assert.deepStrictEqual(
-        [told.find(r => r[0] === "training.tokens")[1], told.find(r => r[0] === "reliability.node_mtbf")[2]],
-        ["2 T", "3,500 h"]);
+        [
+          of("training.tokens", 1), of("reliability.node_mtbf", 2), of("reliability.checkpoint.interval", 2),
+          of("reliability.preemption.rate", 2)
+        ],
+        ["2 T", "3,500 h", "30 min", "0.0002 /h"]);
     assert(!/[+-]0\.0 %/.test(await page.locator("article").first().innerText()));
     await page.close();
   });

@@ -10,11 +10,14 @@
 
 enum { TITLE_BYTES = 32, TITLE_LETTERS = 21 };
 
-/* Returns "2: tp8 pp4 dp32 zero1", as much of it as there is room for. */
+/* Returns "2: tp8 pp4 dp32 zero1", as many words of it as there is room for. */
 static const char *title_of(const struct tsim_json *plan, size_t i, char title[TITLE_BYTES + 8]) {
     const char *text = tsim_json_text_of(plan, "text");
-    snprintf(title, TITLE_BYTES + 8, "%zu: %.*s%s", i + 1, TITLE_LETTERS, text ? text : "",
-             text && strlen(text) > TITLE_LETTERS ? "\u2026" : "");
+    size_t length = text ? strlen(text) : 0;
+    bool is_cut = length > TITLE_LETTERS;
+    for (length = is_cut ? TITLE_LETTERS - 1 : length; is_cut && length > 0 && text[length] != ' ';)
+        length--;
+    snprintf(title, TITLE_BYTES + 8, "%zu: %.*s%s", i + 1, (int)length, text ? text : "", is_cut ? "\u2026" : "");
     return title;
 }
 

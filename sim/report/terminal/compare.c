@@ -35,16 +35,19 @@ static const char *text_of(struct tsim_arena *arena, const struct tsim_value *va
     return tsim_arena_printf(arena, value->kind == TSIM_VALUE_SEQUENCE ? "[%s]" : "{%s}", text);
 }
 
-/* Returns "2.95 USD/h" for "0.00081944 USD/s", as scenarios write it. */
+/* Returns "2.95 USD/h" for "0.00081944 USD/s", as scenarios write it, and "30000 USD" in full. */
 static const char *rate_text(struct tsim_arena *arena, double number, const char *unit) {
     static const struct {
         const char *unit, *usual;
         double factor;
-    } RATES[] = {{"USD/s", "USD/h", TSIM_HOUR_S}, {"USD/J", "USD/kWh", TSIM_KWH_J}, {"kg/J", "kg/kWh", TSIM_KWH_J}};
+    } RATES[] = {{"USD/s", "USD/h", TSIM_HOUR_S},
+                 {"USD/J", "USD/kWh", TSIM_KWH_J},
+                 {"kg/J", "kg/kWh", TSIM_KWH_J},
+                 {"/s", "/h", TSIM_HOUR_S}};
     for (size_t i = 0; i < sizeof RATES / sizeof RATES[0]; i++)
         if (strcmp(unit, RATES[i].unit) == 0)
             return tsim_arena_printf(arena, "%.4g %s", number * RATES[i].factor, RATES[i].usual);
-    return NULL;
+    return strcmp(unit, "USD") == 0 && number >= 1000 ? tsim_arena_printf(arena, "%.0f USD", number) : NULL;
 }
 
 /* Returns "6.58 years" for "207731520 s" and "2.00 T" for "2e+12"; NULL for what is neither a long time nor a large

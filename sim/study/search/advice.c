@@ -351,8 +351,9 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     while (prediction->n_advice < MAX_ADVICE && (best = find_best(&list, result))) {
         char text[32];
         prediction->advice[prediction->n_advice++] = tsim_arena_printf(
-            arena, "%s: step %s, %.1f %% faster", tsim_settings_text(arena, best->settings, best->n_settings),
+            arena, "%s: step %s%s, %.1f %% faster", tsim_settings_text(arena, best->settings, best->n_settings),
             tsim_quantity_human(best->time_s, TSIM_TIME_S, text, sizeof text),
+            result->step.variation.has ? " without variation" : "",
             100 * (1 - best->time_s / tsim_steady_time_s(&result->step)));
         drop_setting(&list, best->settings[0].path);
     }

@@ -4,7 +4,8 @@
 #include "results/prediction.h"
 
 /* Fills in the advice: the best changes of one setting that fit in memory and gain at least 1 %, best first
- * ("parallelism.virtual_pipeline=5: step 3.71 s, 7.4 % faster"). It costs one run for each candidate, which are about
+ * ("parallelism.virtual_pipeline=5: step 3.71 s, 7.4 % faster"; both are of steps without variation, and say so of a
+ * scenario that has some). It costs one run for each candidate, which are about
  * ten, or about twenty if the step waits for an input pipeline. Strings are allocated from `arena`. It does nothing for
  * a result that was not simulated. */
 void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_prediction *prediction);

@@ -1,18 +1,22 @@
 /* Two runs side by side. */
 
-const longTime = s => s % 31557600 === 0 ? digits(s / 31557600) + " y" : digits(s / 3600) + " h";
-/* "3350000000000 B/s" -> "3.35 TB/s", "12600000 s" -> "3,500 h", "2e+12" -> "2 T"; other texts as they are. */
+const timeText = s => s % 31557600 === 0 && s ? digits(s / 31557600) + " y"
+    : s >= 7200                               ? digits(s / 3600) + " h"
+    : s >= 120 && s % 60 === 0                ? digits(s / 60) + " min"
+                                              : seconds(s);
+/* "3350000000000 B/s" -> "3.35 TB/s", "1800 s" -> "30 min", "2e+12" -> "2 T"; other texts as they are. */
 const quantityText = text => tick(() => exactly(text)), exactly = text => {
   const m = /^(-?[\d.]+(?:e[-+]?\d+)?) (s|B|B\/s|b\/s|W|J|FLOP\/s|Hz)$/.exec(text);
-  return m ? closely(4, () => m[2] === "s" && m[1] >= 7200 ? longTime(Number(m[1])) : scaled(Number(m[1]), m[2]))
+  return m ? closely(4, () => m[2] === "s" ? timeText(Number(m[1])) : scaled(Number(m[1]), m[2]))
       : /^\d+(e\+?\d+)?$/.test(text) && text >= 1e6
       ? closely(4, () => amount(Number(text)))
-      : text.replace(/^([-\d.e+]+) (USD\/s|USD\/J|kg\/J)$/, (_, x, unit) => {
+      : text.replace(/^([-\d.e+]+) (\/s|USD\/s|USD\/J|kg\/J)$/, (_, x, unit) => {
           const [factor, name] = RATES[unit];
           return `${closely(4, () => digits(factor * x))} ${name}`;
         });
 };
 const RATES = {
+  "/s": [3600, "/h"],
   "USD/s": [3600, "USD/h"],
   "USD/J": [3.6e6, "USD/kWh"],
   "kg/J": [3.6e6, "kg/kWh"]
