@@ -193,10 +193,12 @@ async function test(name, f) {
       await page.fill("[id='c-energy.pue']", "1.1");
       await page.press("[id='c-energy.pue']", "Enter");
     });
+    const before = await yaml(page);
     await range("reliability.restart").evaluate(r => r.closest("details").open = true);
     await range("reliability.restart").focus();
     await change(page, () => page.keyboard.press("End"));  // ten times 600 s, in a unit that the key takes
     assert.match(await yaml(page), /restart: 100 min$/m);
+    await change(page, () => page.fill("#yaml", before));
     await page.focus("#c-model");
     assert.deepStrictEqual(
         [await page.inputValue("#c-model"), await page.getAttribute("#c-model", "placeholder")], ["", "llama2-70b"]);
