@@ -313,16 +313,23 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
         (struct tsim_collective_part){op, bytes, is_whole && !is_local ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert},
         is_whole ? data : shard, &cost);
     if (!is_whole && shard.n_ranks < data.n_ranks) {
-        if (!plan->shards_fully) {
-            take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
-            begin_group(reduce);
-        }
         struct tsim_group replicas = replica_group(data, shard);
+        struct tsim_group_collective *scatter = &reduce->groups[reduce->n_groups - 1], both = *scatter;
+        take_shares(plan, scatter);
+        begin_group(reduce);
         collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replicas, n_pieces, &cost);
         add_part_in_pieces(
             plan, reduce,
             (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert},
             replicas, &cost);
+        if (plan->shards_fully) { /* the sum's kernel runs beside that of the next scatter */
+            struct tsim_group_collective *sum = &reduce->groups[reduce->n_groups - 1];
+            add_collective(&both.cost, &sum->cost);
+            take_shares(plan, &both);
+            scatter->units_share = sum->units_share = both.units_share;
+            scatter->memory_share = sum->memory_share = both.memory_share;
+            return;
+        }
     }
     take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
 }

@@ -19,8 +19,8 @@ struct tsim_direction_plan {
 
 /* A collective of one group of ranks, which hold the same experts or the same of all else. With hybrid sharding,
  * scattered gradients are summed over replicas by a group of its own, after the scatter. Fully sharded, they are summed
- * on a stream of their own, beside the next scatter (torch.distributed.fsdp, _runtime_utils._reduce_grad); the two are
- * one group, which takes its links at mean rates. */
+ * on a stream of their own, beside the next scatter (torch.distributed.fsdp, _runtime_utils._reduce_grad); here they
+ * are on one, and what both kernels hold of a device is spread over the time of both. */
 struct tsim_group_collective {
     struct tsim_collective_cost cost;
     double units_share, memory_share; /* of the compute units and of HBM's rate, from passes beside it */
@@ -32,8 +32,8 @@ struct tsim_data_collective {
     struct tsim_collective_cost cost; /* of all parts together */
     struct tsim_group_collective groups[TSIM_MAX_GROUPS];
     int32_t n_groups;
-    struct tsim_collective_part parts[TSIM_MAX_PARTS];          /* one for each group, in their order */
-    double later_s[TSIM_MAX_PARTS];                             /* by part: what its pieces take beyond one collective */
+    struct tsim_collective_part parts[TSIM_MAX_PARTS]; /* one for each group, in their order */
+    double later_s[TSIM_MAX_PARTS];                    /* by part: what its pieces take beyond one collective */
     double up_bytes[TSIM_MAX_PARTS], nic_bytes[TSIM_MAX_PARTS]; /* by part, as in its cost */
     int32_t n_parts;
     unsigned axes;   /* of its group; 0: the data-parallel axes */
