@@ -80,7 +80,7 @@ TSIM_TEST(random_ways) {
     struct random_source source = random_start(20261128u);
     struct ways folding = {0}, heard = {0}, detail = {0}, network = {0};
     long n = 0, n_samples = 0;
-    for (long drawn = 0; n < n_cases && drawn < MOST_DRAWN * n_cases; drawn++) {
+    for (long drawn = 0; (n < n_cases || n_samples == 0) && drawn < MOST_DRAWN * n_cases; drawn++) { /* few have links */
         char *text = random_scenario(&source);
         drop_line(text, "\nreliability:");
         drop_line(text, "\nsimulation:");
@@ -103,7 +103,7 @@ TSIM_TEST(random_ways) {
            n, folding.n_compared, heard.n_compared, n_samples, detail.n_compared,
            100 * detail.sum_apart / fmax(detail.n_compared, 1), network.n_compared,
            100 * network.sum_apart / fmax(network.n_compared, 1));
-    ck_assert_int_eq(n, n_cases);
+    ck_assert_int_ge(n, n_cases);
     ck_assert_int_eq(heard.n_compared, n);
     ck_assert_int_gt(n_samples, 0);
     ck_assert_int_ge(detail.n_compared, n_cases / 2);

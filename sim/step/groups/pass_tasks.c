@@ -293,13 +293,12 @@ static void send_all(struct tsim_stage_group *group, const struct sent *sent, st
 
 /* Makes of `task` all from here on that nothing can disturb: it takes to the tick what it would take one by one. False:
  * not even the first operator can be. */
-static bool run_task(struct tsim_stage_group *group, struct tsim_task *task) {
+static bool run_task(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
+    if (!is_quiet(group))
+        return false;
     struct tsim_pass_cursor *w = &group->cursor;
     struct sent sent = {{0}, {0}};
     tsim_tick ticks = 0, now = tsim_engine_now(group->engine);
-    const struct tsim_played *played = entry_at(group, w, TSIM_N_AXES);
-    if (!is_quiet(group))
-        return false;
     group->run = (struct tsim_operator_run){.part = w->part, .step = w->step, .before = group->host};
     for (; played && ticks < TSIM_STEP_END / 4; played = entry_at(group, w, TSIM_N_AXES)) {
         if (is_whole(group, w) && add_part(group, now + ticks, &ticks, &sent))
@@ -371,7 +370,7 @@ static bool launch_task(struct tsim_stage_group *group, const struct tsim_played
 }
 
 static void operator_task(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
-    if (run_task(group, task) || launch_task(group, played, task))
+    if (run_task(group, played, task) || launch_task(group, played, task))
         return;
     group->host.is_launched = false;
     play(group, played, task);

@@ -24,13 +24,14 @@ tsim_tick tsim_host_follow(struct tsim_host_stream *host, struct tsim_launch lau
 
 tsim_tick tsim_host_launch(const struct tsim_engine *engine, struct tsim_host_stream *host,
                            const struct tsim_played *played, tsim_tick free) {
+    bool launches = host->is_there && !host->is_launched;
+    host->is_launched = false;
+    if (!launches)
+        return free;
     const struct tsim_launch launch = {tsim_played_ticks(engine, played->host_s),
                                        tsim_played_ticks(engine, played->later_host_s),
                                        tsim_played_ticks(engine, played->before_last_s), played->is_awaited};
-    if (host->is_there && !host->is_launched)
-        return tsim_host_follow(host, launch, free);
-    host->is_launched = false;
-    return free;
+    return tsim_host_follow(host, launch, free);
 }
 
 tsim_tick tsim_host_lead(const struct tsim_host_stream *host, tsim_tick now) {
