@@ -320,7 +320,7 @@ static enum tsim_status refuse_other_kinds(const struct tsim_value *document, st
             tsim_value_error(diags, TSIM_ERR_SCHEMA, document, "", "this file is no scenario: it has no 'schema'"),
             "a scenario begins with 'schema: tsim/v1' ('tsim init' writes one); 'tsim import FORMAT %s' reads files of "
             "other programs",
-            document->document->file);
+            strcmp(document->document->file, "<stdin>") == 0 ? "FILE" : document->document->file);
         return TSIM_ERR_SCHEMA;
     }
     for (int k = 0; schema && k < TSIM_CATALOGUE_SCENARIOS; k++) {

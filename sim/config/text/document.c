@@ -482,8 +482,10 @@ static enum tsim_status parse(struct tsim_document *document, bool is_foreign, c
     if (nul) { /* no excerpt is shown of what is no text */
         yaml_mark_t mark = mark_of_offset(document, (size_t)(nul - document->text));
         struct tsim_place at = {.file = document->file, .line = (int)mark.line + 1, .column = (int)mark.column + 1};
-        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SYNTAX, at, "", "not text: the file holds a NUL byte"),
-                       "is it compressed, or a file of another program?");
+        bool is_utf16 = strncmp(document->text, "\xff\xfe", 2) == 0 || strncmp(document->text, "\xfe\xff", 2) == 0;
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SYNTAX, at, "", "not %s",
+                                        is_utf16 ? "UTF-8 but UTF-16 text" : "text: the file holds a NUL byte"),
+                       is_utf16 ? "save the file as UTF-8" : "is it compressed, or a file of another program?");
         return TSIM_ERR_SYNTAX;
     }
     if (!yaml_parser_initialize(&parser))
