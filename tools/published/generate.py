@@ -87,6 +87,9 @@ def doubt_of(row):
     return [f'  doubtful: "{why}"'] if why else []
 
 
+HABANA_OVERLAP = "overlap: {gradients: false, parameters: false, tensor: false, tensor_backward: true, pipeline: false}"
+
+
 def variant_of(row, source, software):
     if source == "megatron2021" and "ZeRO-3" in row["zero_stage_or_fsdp"]:
         return "deepspeed-zero3-2021"
@@ -131,10 +134,11 @@ def source_of(row):
                                   "{extends: torchtitan-2024, attention_kernel: flash1, attention_layout: in-place, fusion: te, "
                                   "rotary: by-fusion, supports: {zero: [0, 1, 2, 3]}}"), ("MxNet", "dle", "mxnet-2020"),
                                  ("DeepLearningExamples", "dle", "apex-2021"),
-                                 # DeepSpeed's pipeline on Intel's graph compiler; its fused attention (--use-fused-sdpa) came with release 3.1
-                                 ("training_results_v3.0", "habana", "{extends: megatron-deepspeed-2023, dropout: 0}"),
-                                 ("Intel-HabanaLabs", "habana",
-                                  "{extends: megatron-deepspeed-2023, attention_kernel: flash2, dropout: 0}"),
+                                 # DeepSpeed's pipeline on Intel's graph compiler; its fused attention (--use-fused-sdpa) came with release
+                                 # 3.1, and Megatron's fused softmax is for CUDA. Gradients are added up after the last micro-batch.
+                                 ("training_results_v3.0", "habana",
+                                  "{extends: synapse-2023, attention_kernel: unfused, dropout: 0, " + HABANA_OVERLAP + "}"),
+                                 ("Intel-HabanaLabs", "habana", "{extends: synapse-2023, dropout: 0, " + HABANA_OVERLAP + "}"),
                                  ("aws-neuron", "neuron", "maxtext-2024"),  # XLA, too
                                  ("Graphcore", "graphcore", "{extends: poplar-2022, dropout: 0.1}"),
                                  ("AI-Hypercomputer", "maxtext", "maxtext-tpu-2023"),
@@ -380,7 +384,7 @@ def scenario(row, peaks):
     if "BF16Optimizer" in row["zero_stage_or_fsdp"]:
         lines.append("# DeepSpeed's BF16_Optimizer adds gradients in fp32 after each backward pass and all-reduces them "
                      "whole (runtime/pipe/engine.py, _bf16_reduce_grads).")
-        software = software.rstrip("}") + ", gradient_reduction: all-reduce}" if software.startswith("{") else (
+        software = software[:-1] + ", gradient_reduction: all-reduce}" if software.startswith("{") else (
             "{extends: " + software + ", gradient_reduction: all-reduce}")
     lines += ["schema: tsim/v1", f"name: {name}", f"model: {mapping(model_of(row, source))}",
               f"cluster: {mapping(cluster)}", f"training: {mapping(training)}", f"software: {software}",

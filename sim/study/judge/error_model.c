@@ -16,8 +16,9 @@ static const double FIRST_SIZE = 0.05, FIRST_RUN_SIZE = 0.04, RUN_WEIGHT = 4;
 /* A run's own error has so many degrees of freedom. With 2 and with 8 about as many blind runs are inside. */
 static const double FREEDOM = 4;
 
-/* The common variance counts as much as so many sources on a machine, and so many runs in a cell. */
-static const double MACHINE_WEIGHT = 4, CELL_WEIGHT = 8;
+/* The common variance counts as much as so many effects of a kind of model; the kind's as so many sources on a machine,
+ * and so many runs in a cell. */
+static const double KIND_WEIGHT = 4, MACHINE_WEIGHT = 4, CELL_WEIGHT = 8;
 
 enum { MOST_EFFECTS = 48, MOST_STEPS = 80, INDEX_ROOM = 4 };
 
@@ -39,6 +40,12 @@ static const bool IS_COMMON[TSIM_N_ERROR_PARTS] = {[TSIM_ERROR_SPLITS] = true,
 static const bool IS_TRUSTED[TSIM_N_ERROR_PARTS] = {
     [TSIM_ERROR_SOURCE] = true, [TSIM_ERROR_MODEL] = true, [TSIM_ERROR_ACCELERATOR] = true};
 
+/* The sizes of these parts differ between kinds of models. */
+static const bool IS_OF_KIND[TSIM_N_ERROR_PARTS] = {[TSIM_ERROR_SOURCE] = true,
+                                                    [TSIM_ERROR_MODEL] = true,
+                                                    [TSIM_ERROR_ACCELERATOR] = true,
+                                                    [TSIM_ERROR_SOFTWARE] = true};
+
 const char *tsim_error_part_name(enum tsim_error_part part) {
     return PART_NAMES[part];
 }
@@ -53,6 +60,7 @@ struct effect {
     uint64_t key;
     enum tsim_error_part part;
     enum tsim_error_class class;
+    int32_t kind;  /* of a part that differs between kinds; else -1 */
     int32_t group; /* of a source: its machine; else -1 */
     int32_t n_runs;
     bool is_first; /* one of its runs counts with its first error */
@@ -67,7 +75,7 @@ struct term { /* an addend of a run's sum */
 struct terms {
     struct term item[MOST_EFFECTS];
     int n;
-    uint64_t machine, cell;
+    uint64_t kind, machine, cell;
 };
 
 static uint64_t key_of(const char *kind, const char *a, const char *b, const char *c) {
@@ -114,7 +122,9 @@ static double three_digits_of(double value) {
 
 static void terms_of(const struct tsim_traits *t, const char *source, struct terms *terms) {
     uint64_t machine = key_of("machine", t->accelerator, bits_of(t->precision), t->model);
-    *terms = (struct terms){.machine = machine, .cell = numbered(machine, decade_of(t->parameters))};
+    *terms = (struct terms){.kind = key_of("kind", t->model, "", ""),
+                            .machine = machine,
+                            .cell = numbered(machine, decade_of(t->parameters))};
     add_term(terms, TSIM_ERROR_SOURCE, source ? key_of("source", source, "", "") ^ numbered(machine, 0) : 0, 1);
     add_term(terms, TSIM_ERROR_MODEL,
              numbered(key_of("model", t->model, "", ""), llround(three_digits_of(t->parameters))), 1);
@@ -122,7 +132,7 @@ static void terms_of(const struct tsim_traits *t, const char *source, struct ter
     add_term(terms, TSIM_ERROR_SOFTWARE, key_of("software", t->software, t->model, ""), 1);
     add_term(terms, TSIM_ERROR_SPLITS, key_of("splits", t->splits, t->software, ""), 1);
     if (tsim_error_class_of(t) == TSIM_ERROR_OTHER)
-        add_term(terms, TSIM_ERROR_KIND, key_of("kind", t->model, "", ""), 1);
+        add_term(terms, TSIM_ERROR_KIND, terms->kind, 1);
     add_term(terms, TSIM_ERROR_VENDOR, key_of("vendor", t->vendor, "", ""), 1);
     if (t->estimates_rate)
         add_term(terms, TSIM_ERROR_RATE, key_of("rate", t->accelerator, "", ""), 1);
@@ -147,8 +157,11 @@ struct equation { /* a measured run's */
     double trust; /* below 1: the run is further off than a normal one would be */
 };
 
-struct grouped { /* runs of a cell, or sources on a machine: their variance differs from the common one */
+/* Effects of a kind of model, sources on a machine of that kind, or runs of a cell: their variance differs from the common
+ * one. */
+struct grouped {
     uint64_t key;
+    int32_t kind;  /* of a machine: its kind, whose variance the machine's differs from; else -1 */
     double sum, n; /* squares of their errors over the common variance, and how many these are */
     double times;  /* their variance over the common one */
 };
@@ -162,8 +175,8 @@ struct tsim_error_model {
     int32_t n_effects, n_unknowns;
     struct equation *equations;
     int32_t n_equations;
-    struct grouped *machines, *cells;
-    int32_t n_machines, n_cells;
+    struct grouped *kinds, *machines, *cells;
+    int32_t n_kinds, n_machines, n_cells;
     double *factor, *solution;
     int32_t *rows, *n_rows;
     int32_t *index; /* open addressing by key: 1 + number of an effect */
@@ -185,11 +198,11 @@ static int32_t find_group(const struct grouped *groups, int32_t n, uint64_t key)
     return -1;
 }
 
-static int32_t group_of(struct grouped *groups, int32_t *n, uint64_t key) {
+static int32_t group_of(struct grouped *groups, int32_t *n, uint64_t key, int32_t kind) {
     int32_t found = find_group(groups, *n, key);
     if (found >= 0)
         return found;
-    groups[*n] = (struct grouped){.key = key, .times = 1};
+    groups[*n] = (struct grouped){.key = key, .kind = kind, .times = 1};
     return (*n)++;
 }
 
@@ -197,9 +210,28 @@ static double times_of(const struct grouped *groups, int32_t at) {
     return at < 0 ? 1 : groups[at].times;
 }
 
+/* Returns a kind's variance over the common one. A new kind may be like any other; dense transformers have sizes of
+ * their own. */
+static double kind_times_of(const struct tsim_error_model *m, enum tsim_error_class class, int32_t kind) {
+    double sum = 0;
+    if (class == TSIM_ERROR_DENSE || m->n_kinds == 0)
+        return 1;
+    for (int32_t i = 0; i < m->n_kinds; i++)
+        sum += m->kinds[i].times;
+    return kind >= 0 ? m->kinds[kind].times : sum / m->n_kinds;
+}
+
+/* Returns a part's variance over the common one; `kind` and `machine` are -1 where nobody measured them. */
+static double spread_of(const struct tsim_error_model *m, enum tsim_error_part part, enum tsim_error_class class,
+                        int32_t kind, int32_t machine) {
+    if (!IS_OF_KIND[part])
+        return 1;
+    return part == TSIM_ERROR_SOURCE && machine >= 0 ? m->machines[machine].times : kind_times_of(m, class, kind);
+}
+
 static double size_of(const struct tsim_error_model *m, enum tsim_error_part part, enum tsim_error_class class,
-                      int32_t machine) {
-    return m->sizes->part[part][class] * sqrt(times_of(m->machines, machine));
+                      int32_t kind, int32_t machine) {
+    return m->sizes->part[part][class] * sqrt(spread_of(m, part, class, kind, machine));
 }
 
 /* Adds the run's effects; entries hold numbers of effects until they are put in order. */
@@ -208,14 +240,16 @@ static void add_equation(struct tsim_error_model *m, const struct tsim_residual 
     struct terms terms;
     terms_of(&row->traits, row->source, &terms);
     *e = (struct equation){.row = row, .n = terms.n, .trust = 1, .class = tsim_error_class_of(&row->traits)};
-    e->cell = group_of(m->cells, &m->n_cells, terms.cell);
-    int32_t machine = group_of(m->machines, &m->n_machines, terms.machine);
+    e->cell = group_of(m->cells, &m->n_cells, terms.cell, -1);
+    int32_t kind = e->class == TSIM_ERROR_OTHER ? group_of(m->kinds, &m->n_kinds, terms.kind, -1) : -1,
+            machine = group_of(m->machines, &m->n_machines, terms.machine, kind);
     for (int i = 0; i < terms.n; i++) {
         int32_t *slot = slot_of(m, terms.item[i].key);
         if (!*slot) {
             m->effects[m->n_effects] = (struct effect){.key = terms.item[i].key,
                                                        .part = terms.item[i].part,
                                                        .class = e->class,
+                                                       .kind = IS_OF_KIND[terms.item[i].part] ? kind : -1,
                                                        .group = terms.item[i].part == TSIM_ERROR_SOURCE ? machine : -1};
             *slot = ++m->n_effects;
         }
@@ -320,7 +354,8 @@ static void solve(struct tsim_error_model *m) {
     memset(m->factor, 0, triangle_of(n) * sizeof *m->factor);
     memset(m->solution, 0, n * sizeof *m->solution);
     for (int32_t i = 0; i < m->n_effects; i++) {
-        double size = size_of(m, m->effects[i].part, m->effects[i].class, m->effects[i].group);
+        const struct effect *e = &m->effects[i];
+        double size = size_of(m, e->part, e->class, e->kind, e->group);
         m->factor[column_of(m, (size_t)i) + (size_t)i] = 1 / (size * size);
     }
     for (int32_t i = 0; i < m->n_equations; i++) {
@@ -369,32 +404,40 @@ static double square_of(const struct tsim_error_model *m, int32_t effect, double
     return m->solution[effect] * m->solution[effect] + product(x, x, m->n_unknowns);
 }
 
-static void share_out(struct grouped *groups, int32_t n, double weight) {
+static void share_out(const struct tsim_error_model *m, struct grouped *groups, int32_t n, double weight) {
     for (int32_t i = 0; i < n; i++) {
-        groups[i].times = (weight + groups[i].sum) / (weight + groups[i].n);
+        groups[i].times = (weight * times_of(m->kinds, groups[i].kind) + groups[i].sum) / (weight + groups[i].n);
         groups[i].sum = groups[i].n = 0;
     }
 }
 
-/* Sets how the variances of machines and cells differ from the common ones, and how much a run is trusted, from the
+static void add_square(struct grouped *groups, int32_t at, double square) {
+    if (at >= 0) {
+        groups[at].sum += square;
+        groups[at].n++;
+    }
+}
+
+/* Sets how the variances of kinds, machines and cells differ from the common ones, and how much a run is trusted, from the
  * errors that the solution leaves. */
 static void compare_groups(struct tsim_error_model *m, double *x) {
     for (int32_t i = 0; i < m->n_effects; i++) {
-        if (m->effects[i].part != TSIM_ERROR_SOURCE)
+        const struct effect *e = &m->effects[i];
+        if (!IS_OF_KIND[e->part])
             continue;
-        double size = m->sizes->part[TSIM_ERROR_SOURCE][m->effects[i].class];
-        m->machines[m->effects[i].group].sum += square_of(m, i, x) / (size * size);
-        m->machines[m->effects[i].group].n++;
+        double size = m->sizes->part[e->part][e->class], square = square_of(m, i, x) / (size * size);
+        add_square(m->kinds, e->kind, square);
+        add_square(m->machines, e->group, square);
     }
     for (int32_t i = 0; i < m->n_equations; i++) {
         struct equation *e = &m->equations[i];
         double error = left_over(m, e) / m->sizes->run[e->class], square = error * error;
         e->trust = (FREEDOM + 1) / (FREEDOM + square / m->cells[e->cell].times);
-        m->cells[e->cell].sum += e->trust * square;
-        m->cells[e->cell].n++;
+        add_square(m->cells, e->cell, e->trust * square);
     }
-    share_out(m->machines, m->n_machines, MACHINE_WEIGHT);
-    share_out(m->cells, m->n_cells, CELL_WEIGHT);
+    share_out(m, m->kinds, m->n_kinds, KIND_WEIGHT);
+    share_out(m, m->machines, m->n_machines, MACHINE_WEIGHT);
+    share_out(m, m->cells, m->n_cells, CELL_WEIGHT);
 }
 
 static struct tsim_error_model *equations_of(struct tsim_arena *arena, const struct tsim_residuals *residuals,
@@ -406,6 +449,7 @@ static struct tsim_error_model *equations_of(struct tsim_arena *arena, const str
     *m = (struct tsim_error_model){.sizes = sizes,
                                    .effects = TSIM_NEW_ARRAY(arena, most, struct effect),
                                    .equations = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct equation),
+                                   .kinds = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct grouped),
                                    .machines = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct grouped),
                                    .cells = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct grouped),
                                    .index = TSIM_NEW_ARRAY(arena, INDEX_ROOM * most, int32_t),
@@ -464,7 +508,7 @@ static struct sums sums_of(const struct tsim_error_model *m, double *x) {
         const struct effect *e = &m->effects[i];
         if (!e->is_first)
             continue;
-        sums.part[e->part][e->class] += square_of(m, i, x) / times_of(m->machines, e->group);
+        sums.part[e->part][e->class] += square_of(m, i, x) / spread_of(m, e->part, e->class, e->kind, e->group);
         sums.n_part[e->part][e->class]++;
     }
     for (int32_t i = 0; i < m->n_equations; i++) {
@@ -549,11 +593,12 @@ void tsim_error_of_run(struct tsim_arena *arena, const struct tsim_error_model *
         without.left = 1 / without.own->weight - product(own, own, m->n_unknowns);
     }
     terms_of(traits, source, &terms);
-    int32_t machine = find_group(m->machines, m->n_machines, terms.machine);
+    int32_t kind = find_group(m->kinds, m->n_kinds, terms.kind),
+            machine = find_group(m->machines, m->n_machines, terms.machine);
     for (int i = 0; i < terms.n; i++) {
         const struct term *term = &terms.item[i];
         int32_t at = *slot_of(m, term->key) - 1;
-        double size = size_of(m, term->part, class, term->part == TSIM_ERROR_SOURCE ? machine : -1);
+        double size = size_of(m, term->part, class, kind, machine);
         if (at >= 0) {
             struct entry entry = {at, term->times};
             entries[n++] = entry;

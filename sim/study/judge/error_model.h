@@ -28,8 +28,10 @@
  *
  * Sizes are the standard deviations s_k, one for each part, and s_e. Dense transformers, which most measured runs are
  * of, have their own; all other models share theirs. Splits, vendor, rate, count and sequence have one size for all
- * models. The variance of sources on one machine differs from the common s_source^2 as far as measured runs show it,
- * and so does the variance s_e^2 of runs in one cell, which is a machine and a power of ten of parameters.
+ * models. Among the others, the variances of sources, models, accelerators and software differ between kinds of models as
+ * far as measured runs show it; a new kind has the kinds' mean. The variance of sources on one machine differs from its
+ * kind's likewise, and so does the variance s_e^2 of runs in one cell, which is a machine and a power of ten of parameters,
+ * from the common one.
  *
  * Given sizes and measured runs, the mean and the variance of a new run's y follow (best linear unbiased prediction).
  * An effect that many sources have measured adds its mean and little variance. An effect that nobody has measured adds
