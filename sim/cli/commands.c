@@ -279,6 +279,7 @@ static const struct tsim_command COMMANDS[] = {
      "  internevo     InternEvo's configuration in Python: a scenario\n"
      "  axolotl       axolotl's YAML: a scenario\n"
      "  llamafactory  LLaMA-Factory's YAML or script: a scenario\n"
+     "  verl          script that starts verl: a scenario\n"
      "  nvidia-topo   what nvidia-smi topo -m prints: a node\n"
      "  rocm-topo     what rocm-smi --showtopo prints: a node\n"
      "  nccl-xml      NCCL's topology (NCCL_TOPO_DUMP_FILE): a node\n"

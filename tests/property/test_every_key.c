@@ -96,10 +96,11 @@ static const char *const BASES[] = {
          "cluster: {node: dgx-1v, nodes: 2, fabric: ib-edr}\n"
          "training: {global_batch_size: 512, micro_batch_size: 32, epochs: 3, precision: fp16, optimizer: momentum}\n"
          "data: {samples: 1281167, storage: {extends: nvme, shared: true}}\n",
-    HEAD "model: {kind: cnn, name: small, input: {channels: 3, height: 8, width: 8}, list: [{kind: conv, out: 4,\n"
-         "  fixed_norm: true, frozen: true, name: a}, {kind: conv, out: 4, stride: 2, name: b}, {kind: conv, from: a b,\n"
-         "  out: 2}, {kind: conv, from: a, out: 4, join: a, add: b}]}\n"
-         "cluster: {node: dgx-1v}\ntraining: {global_batch_size: 512, steps: 10, precision: fp16}\n",
+    HEAD
+    "model: {kind: cnn, name: small, input: {channels: 3, height: 8, width: 8}, list: [{kind: conv, out: 4,\n"
+    "  fixed_norm: true, frozen: true, name: a}, {kind: conv, out: 4, stride: 2, name: b}, {kind: conv, from: a b,\n"
+    "  out: 2}, {kind: conv, from: a, out: 4, join: a, add: b}]}\n"
+    "cluster: {node: dgx-1v}\ntraining: {global_batch_size: 512, steps: 10, precision: fp16}\n",
     HEAD
     "model: {kind: cnn, name: small, input: {channels: 8}, list: [{kind: transposed, out: 4, kernel: 3, bias: true}],\n"
     "  discriminator: [{kind: conv, out: 2, kernel: 3, norm: true, relu: true}]}\n"

@@ -261,7 +261,7 @@ static void add_pairs(struct reading *g, const struct words *w, size_t from) {
         const bool is_config = length > 4 && strcmp(word->text + length - 4, ".yml") == 0 && !is_pair(word->text);
         if (is_config)
             tsim_recipe_add(g->r, "config", "config", value_at(g, word->start, word->text));
-        static const char *const NAMES[] = {"--config-name", "--factory"};
+        static const char *const NAMES[] = {"--config-name", "--factory", "--recipe"};
         for (size_t k = 0; k < sizeof NAMES / sizeof NAMES[0]; k++) {
             const size_t n_name = strlen(NAMES[k]);
             if (strncmp(word->text, NAMES[k], n_name) != 0 || is_met(g, word))

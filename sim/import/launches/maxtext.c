@@ -44,18 +44,22 @@ static int64_t said_world(const struct reading *g) {
     return g->fsdp > 0 && g->data > 0 ? model * g->fsdp * g->data : 0;
 }
 
+/* Returns the accelerator of the node that is given; NULL: none is. */
+static const struct tsim_accelerator *given_accelerator(struct reading *g) {
+    const char *id = tsim_import_override(&g->r->input, "cluster.node");
+    const struct tsim_node *node = NULL;
+    struct tsim_diags unused;
+    tsim_diags_init(&unused);
+    if (id && tsim_catalogue_load_node(g->r->arena, id, &node, &unused) != TSIM_OK)
+        node = NULL;
+    tsim_diags_release(&unused);
+    return node ? node->accelerator : NULL;
+}
+
 /* Returns how many devices JAX shows in an accelerator of the node that is given. */
 static int64_t devices_of(struct reading *g) {
-    const char *id = tsim_import_override(&g->r->input, "cluster.node");
-    const struct tsim_node *node;
-    struct tsim_diags unused;
-    int64_t n = 1;
-    tsim_diags_init(&unused);
-    if (id && tsim_catalogue_load_node(g->r->arena, id, &node, &unused) == TSIM_OK && node->accelerator->known_as &&
-        node->accelerator->known_as->devices > 1)
-        n = node->accelerator->known_as->devices;
-    tsim_diags_release(&unused);
-    return n;
+    const struct tsim_accelerator *a = given_accelerator(g);
+    return a && a->known_as && a->known_as->devices > 1 ? a->known_as->devices : 1;
 }
 
 /* Refuses degrees that divide the work among the devices of one accelerator. Degrees of data alone do not. */
@@ -634,7 +638,8 @@ static void put_head_pieces(struct reading *g) {
 static void put_software(struct reading *g) {
     const char *node = tsim_import_override(&g->r->input, "cluster.node");
     const struct tsim_setting *hardware = find(g->r, "hardware");
-    bool is_tpu = node && strncmp(node, "tpu", 3) == 0;
+    const struct tsim_accelerator *accelerator = given_accelerator(g);
+    const bool is_tpu = accelerator && accelerator->vendor && strcmp(accelerator->vendor, "Google") == 0;
     tsim_recipe_put(g->r, "software.extends", NULL, "MaxText", is_tpu ? "maxtext-tpu-2025" : "maxtext-2024");
     const struct tsim_setting *fused = find(g->r, "sa_use_fused_bwd_kernel"),
                               *tokamax = find(g->r, "use_tokamax_splash");

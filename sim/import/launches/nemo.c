@@ -169,8 +169,11 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
         TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", "nemo", diags);
     if (form != TSIM_NEMO_FILE) {
-        status = tsim_nemo_script(&r, form, &g.tree.root, &gpt.named);
-        if (status != TSIM_OK) {
+        const char *recipe;
+        status = tsim_nemo_script(&r, form, &g.tree.root, &gpt.named, &recipe);
+        if (status == TSIM_OK && recipe)
+            status = read_recipe(&g, recipe, result);
+        if (status != TSIM_OK || recipe) {
             tsim_recipe_release(&r);
             return status;
         }

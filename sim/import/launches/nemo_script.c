@@ -413,6 +413,22 @@ static enum tsim_status factory_job(struct reading *g, struct tsim_recipe *words
     return g->r->diags->n_errors > g->r->n_errors_before ? TSIM_ERR_INFEASIBLE : TSIM_OK;
 }
 
+/* Reads run_recipe.py --recipe llama3_8b_pretrain_config model.seq_length=4096 of Megatron-Bridge. */
+static enum tsim_status recipe_job(struct reading *g, struct tsim_recipe *words, const struct tsim_value **root) {
+    for (size_t i = 0; i < words->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
+        const struct tsim_setting *s = &words->settings[i];
+        const char *key = s->key + strspn(s->key, "+"), *dot = strrchr(key, '.');
+        if (TSIM_IS_ONE_OF(key, "nnodes", "nproc_per_node", "machine"))
+            tsim_recipe_add(g->r, s->name, key, s->value);
+        else if (s->lost && dot && tsim_may_change_run(dot + 1))
+            tsim_setting_is_lost(words, s);
+        else if (!s->lost && dot && strncmp(key, "launcher.", 9) != 0 && strncmp(key, "slurm.", 6) != 0)
+            set(g, key, s->value);
+    }
+    *root = g->overrides;
+    return g->r->diags->n_errors > g->r->n_errors_before ? TSIM_ERR_INFEASIBLE : TSIM_OK;
+}
+
 /* Returns the key of a word without what Hydra begins it with (+, ++) and without the stage that it stands below. */
 static const char *bare_key(const char *key, const char *stage) {
     key += strspn(key, "+");
@@ -420,7 +436,8 @@ static const char *bare_key(const char *key, const char *stage) {
     return length > 0 && strncmp(key, stage, length) == 0 && key[length] == '.' ? key + length + 1 : key;
 }
 
-static enum tsim_status shell_job(struct reading *g, const struct tsim_value **root, const char **model) {
+static enum tsim_status shell_job(struct reading *g, const struct tsim_value **root, const char **model,
+                                  const char **recipe) {
     static const char *const TELLING[] = {"trainer.num_nodes",
                                           "trainer.devices",
                                           "trainer.max_steps",
@@ -440,6 +457,9 @@ static enum tsim_status shell_job(struct reading *g, const struct tsim_value **r
                                           "peft.trainer.num_nodes",
                                           "peft.model.global_batch_size",
                                           "factory",
+                                          "recipe",
+                                          "train.global_batch_size",
+                                          "train.train_iters",
                                           NULL};
     static const struct tsim_command_kind COMMAND = {
         TELLING, "NeMo", "python megatron_gpt_pretraining.py trainer.num_nodes=2 model.global_batch_size=512 ...", true,
@@ -453,6 +473,13 @@ static enum tsim_status shell_job(struct reading *g, const struct tsim_value **r
     const struct tsim_setting *factory = status == TSIM_OK ? tsim_recipe_find(&words, "factory") : NULL;
     if (factory) {
         status = factory_job(g, &words, factory, root, model);
+        tsim_recipe_release(&words);
+        return status;
+    }
+    const struct tsim_setting *of_bridge = status == TSIM_OK ? tsim_recipe_find(&words, "recipe") : NULL;
+    if (of_bridge) {
+        *recipe = tsim_setting_text(of_bridge);
+        status = tsim_setting_is_lost(&words, of_bridge) ? TSIM_ERR_INFEASIBLE : recipe_job(g, &words, root);
         tsim_recipe_release(&words);
         return status;
     }
@@ -504,9 +531,9 @@ static enum tsim_status shell_job(struct reading *g, const struct tsim_value **r
 }
 
 enum tsim_status tsim_nemo_script(struct tsim_recipe *r, enum tsim_nemo_form form, const struct tsim_value **root,
-                                  const char **model) {
+                                  const char **model, const char **recipe) {
     struct reading g = {.r = r, .overrides = tsim_value_new_mapping(r->arena, &r->at_top, NULL, 0)};
-    *model = NULL;
+    *model = *recipe = NULL;
     TSIM_TRY(read_table(&g));
-    return form == TSIM_NEMO_PYTHON ? python_job(&g, root, model) : shell_job(&g, root, model);
+    return form == TSIM_NEMO_PYTHON ? python_job(&g, root, model) : shell_job(&g, root, model, recipe);
 }

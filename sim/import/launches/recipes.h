@@ -50,6 +50,10 @@ enum tsim_status tsim_import_accelerate(struct tsim_arena *arena, const struct t
 enum tsim_status tsim_import_llm_foundry(struct tsim_arena *arena, const struct tsim_import_input *input,
                                          struct tsim_import_result *result, struct tsim_diags *diags);
 
+/* Reads a script that starts verl (volcengine/verl): reinforcement, which generates and trains in turn. */
+enum tsim_status tsim_import_verl(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                  struct tsim_import_result *result, struct tsim_diags *diags);
+
 /* Reads YAML of NVIDIA-NeMo/Automodel (examples). */
 enum tsim_status tsim_import_automodel(struct tsim_arena *arena, const struct tsim_import_input *input,
                                        struct tsim_import_result *result, struct tsim_diags *diags);

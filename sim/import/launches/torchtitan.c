@@ -863,6 +863,24 @@ static enum tsim_status read_script(struct reading *g) {
 
 /* ---- what it printed ---- */
 
+/* Finds "CUDA capacity: NVIDIA H100 (0) with 95.04GiB memory". */
+static void find_capacity(struct reading *g) {
+    const struct tsim_document *d = g->r->document;
+    int line = 1;
+    for (const char *c = d->text, *end = d->text + d->size; c && c < end; line++) {
+        const char *stop = memchr(c, '\n', (size_t)(end - c));
+        const size_t length = (size_t)((stop ? stop : end) - c);
+        const char *name = behind(c, length, " capacity: ");
+        if (name && behind(name, length - (size_t)(name - c), "GiB memory")) {
+            tsim_recipe_add(g->r, "capacity", "preset.machine",
+                            tsim_recipe_scalar(g->r, line, (int)(name - c) + 1,
+                                               tsim_arena_strndup(g->r->arena, name, length - (size_t)(name - c))));
+            return;
+        }
+        c = stop ? stop + 1 : NULL;
+    }
+}
+
 /* Reads a log with the configuration (job.print_args) and the mesh of its ranks, or the TOML. */
 static enum tsim_status read_file(struct reading *g) {
     struct tsim_recipe *r = g->r;
@@ -882,6 +900,7 @@ static enum tsim_status read_file(struct reading *g) {
     }
     r->lists_all = true;
     tsim_recipe_each(r, root, tsim_recipe_add_leaf, r);
+    find_capacity(g);
     if (ranks > 0)
         tsim_recipe_add(r, "device mesh", "preset.gpus",
                         tsim_value_new_scalar(r->arena, &r->at_top, tsim_arena_printf(r->arena, "%.0f", ranks)));
