@@ -107,6 +107,11 @@ static void print_ranges(struct tsim_arena *arena, const struct tsim_offer *offe
     tsim_text_table_print(&table, style, out);
 }
 
+/* People read "partial": `run` may say of the same plan that there is no similar run. */
+static const char *evidence_word(const struct tsim_offer *offer) {
+    return offer->evidence == TSIM_GROUNDS_SIMILAR ? "partial" : TSIM_GROUNDS_WORDS[offer->evidence];
+}
+
 static const char *evidence_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
     const struct tsim_plan *plan = offer->plan;
     const char *accelerator = job_of(offer)->cluster.node->accelerator->name;
@@ -114,8 +119,8 @@ static const char *evidence_text(struct tsim_arena *arena, const struct tsim_off
         return tsim_arena_printf(arena, "an estimate: no run was measured on %s, and none like this one", accelerator);
     return tsim_arena_printf(
         arena, "%s: %d measured run%s on %s in this class of precision, %d of them with such a model and this software",
-        offer->evidence == TSIM_GROUNDS_MEASURED ? "measured" : "partial", (int)plan->n_own_runs,
-        plan->n_own_runs == 1 ? "" : "s", accelerator, (int)plan->n_similar_runs);
+        evidence_word(offer), (int)plan->n_own_runs, plan->n_own_runs == 1 ? "" : "s", accelerator,
+        (int)plan->n_similar_runs);
 }
 
 static const char *capital_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
@@ -314,7 +319,7 @@ static void print_alternatives(struct tsim_arena *arena, const struct tsim_decis
         tsim_text_table_add(&table, days_text(arena, &offer->days, offer->days.p50));
         tsim_text_table_add(&table, supported(arena, &offer->cost_usd, offer->cost_usd.p50, "USD"));
         tsim_text_table_add(&table, chance_text(arena, offer->chance_of_both));
-        tsim_text_table_add(&table, TSIM_GROUNDS_WORDS[offer->evidence]);
+        tsim_text_table_add(&table, evidence_word(offer));
     }
     tsim_text_table_print(&table, style, out);
     for (size_t i = first; i < decision->n_alternatives; i++) {

@@ -15,7 +15,7 @@ static const double MOST_CHANCES[] = {[TSIM_GROUNDS_MEASURED] = TSIM_MOST_CHANCE
                                       [TSIM_GROUNDS_ESTIMATE] = TSIM_MOST_CHANCE_ESTIMATE};
 
 const char *const TSIM_PURCHASE_WORDS[TSIM_N_PURCHASES] = {"rent", "reserve", "buy"};
-const char *const TSIM_GROUNDS_WORDS[] = {"measured", "partial", "estimate"};
+const char *const TSIM_GROUNDS_WORDS[] = {"measured", "similar", "estimate"};
 const char *const TSIM_DECISION_OBJECTIVES[TSIM_N_DECISION_OBJECTIVES] = {"chance", "cost", "days", "energy"};
 const struct tsim_changes TSIM_NO_CHANGES = {1, 1, 1, 1, 1, NULL, 0};
 

@@ -35,7 +35,7 @@ function showDecision(d) {
     ["price", choice.price], [choice.action === "buy" ? "capital" : "capital if it were bought", capital(choice)],
     [
       "evidence",
-      `${choice.evidence}: ${count(choice.measured_runs)} measured run${
+      `${choice.evidence === "similar" ? "partial" : choice.evidence}: ${count(choice.measured_runs)} measured run${
           choice.measured_runs === 1 ? "" : "s"} on this accelerator, ${
           count(choice.similar_runs)} of them with such a model and this software`
     ]
