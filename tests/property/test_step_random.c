@@ -162,11 +162,7 @@ TSIM_TEST(random_plans) {
                       "zero %d %s)",
                       i, operators.time_s, passes.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context,
                       (int)p->expert, (int)p->data, p->zero, tsim_schedule_name(p->schedule));
-        e.scenario.simulation.network = TSIM_NETWORK_STEPS; /* gathers whole layers */
-        if (e.software.gather_unit == TSIM_UNIT_PRODUCT) {
-            tsim_arena_reset(&arena);
-            continue;
-        }
+        e.scenario.simulation.network = TSIM_NETWORK_STEPS;
         struct tsim_step_simulation steps = simulate(&arena, &e.scenario);
         check_laws(&steps);
         ck_assert_double_eq_tol(steps.nic_out_bytes, operators.nic_out_bytes, 1e-6 * (1 + operators.nic_out_bytes));

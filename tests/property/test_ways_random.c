@@ -23,16 +23,12 @@ static void drop_line(char *text, const char *key) {
         memmove(line, strchr(line + 1, '\n'), strlen(strchr(line + 1, '\n')) + 1);
 }
 
-/* Returns the time of the step played so; 0: that is refused, or too much for a test. Message by message units that are
- * products are gathered as layers, which is another run. */
+/* Returns the time of the step played so; 0: that is refused, or too much for a test. */
 static double step_s(const char *text, const char *detail, const char *network, const char *fold) {
     const struct tsim_override sets[] = {
         {"simulation.detail", detail}, {"simulation.network", network}, {"simulation.fold", fold}};
     struct run run;
-    bool is_run = run_start(&run, text, sets, sizeof sets / sizeof sets[0]);
-    bool is_same = is_run && (run.scenario->simulation.network != TSIM_NETWORK_STEPS ||
-                              run.scenario->software->gather_unit != TSIM_UNIT_PRODUCT);
-    double time_s = is_same ? run.result.step.terms.time_s : 0;
+    double time_s = run_start(&run, text, sets, sizeof sets / sizeof sets[0]) ? run.result.step.terms.time_s : 0;
     run_end(&run);
     return time_s;
 }
@@ -80,7 +76,8 @@ TSIM_TEST(random_ways) {
     struct random_source source = random_start(20261128u);
     struct ways folding = {0}, heard = {0}, detail = {0}, network = {0};
     long n = 0, n_samples = 0;
-    for (long drawn = 0; (n < n_cases || n_samples == 0) && drawn < MOST_DRAWN * n_cases; drawn++) { /* few have links */
+    for (long drawn = 0; (n < n_cases || n_samples == 0) && drawn < MOST_DRAWN * n_cases;
+         drawn++) { /* few have links */
         char *text = random_scenario(&source);
         drop_line(text, "\nreliability:");
         drop_line(text, "\nsimulation:");

@@ -20,7 +20,7 @@ static void check_same(const char *cluster, const char *rest, const char *a, con
 TSIM_TEST(slow_links_of_a_mesh) {
     static const char PLAN[] = "model: {extends: gpt2-medium, layers: 4}\n"
                                "training: {global_batch_size: 8, micro_batch_size: 2, sequence_length: 512}\n"
-                               "software: {extends: maxtext-2024, gather_unit: layer}\n"
+                               "software: maxtext-2024\n"
                                "parallelism: {zero: 1}",
                       SOUND[] = "cluster: {node: tpu-v4-host, nodes: 1}",
                       SLOW[] = "cluster: {node: tpu-v4-host, nodes: 1, degraded: [{link: scale-up, node: 0, index: "
@@ -107,13 +107,13 @@ TSIM_TEST(broadcasts_are_one_for_each_rank) {
 }
 
 /* Gradients are scattered within a node, over links of which those of one node are slow, and then summed over nodes:
- * in one flow the slow links counted for their part of both, 26 % less, and 22 % fully sharded. */
+ * in one flow the slow links counted for their part of both, 26 % less, and 16 % fully sharded, where message by message
+ * whole layers were gathered and not product by product. */
 TSIM_TEST(sums_over_replicas_follow_scatters) {
     static const char CLUSTER[] = "cluster: {node: tpu7x-host, nodes: 2, fabric: ib-ndr, degraded: [{link: scale-up, "
                                   "node: 0, index: all, rate: 0.2}]}",
                       PLAN[] = "model: {extends: gpt2-medium, layers: 8}\n"
                                "training: {sequence_length: 512, micro_batch_size: 1, global_batch_size: 32}\n"
-                               "software: {extends: maxtext-2024, gather_unit: layer}\n"
                                "parallelism: {zero: %d, zero_group: node}";
     for (int zero = 2; zero <= 3; zero++) {
         char plan[sizeof PLAN];

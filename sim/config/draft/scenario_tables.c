@@ -884,8 +884,6 @@ static bool has_like_expert_layers(const struct tsim_scenario *scenario) {
 }
 
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario) {
-    if (scenario->simulation.network == TSIM_NETWORK_STEPS)
-        return "message by message";
     if (scenario->training.adapter.kind != TSIM_ADAPTER_NONE)
         return "with adapters";
     return tsim_has_plain_layers(scenario->model) || has_like_expert_layers(scenario)

@@ -307,9 +307,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
                 "with ZeRO-1 and -2 updated weights come back by an all-gather of slices, or by a broadcast from each "
                 "rank that owns whole tensors, one after the other"),
     CHOICE(gather_unit, UNITS, "layer",
-           "fully sharded: what is gathered at once, a layer or the weights of one of its products (not message by "
-           "message; in plain transformer layers, or where each has experts that no ranks divide and none are "
-           "shared)"),
+           "fully sharded: what is gathered at once, a layer or the weights of one of its products (in plain "
+           "transformer layers, or where each has experts that no ranks divide and none are shared)"),
     RARE_CHOICE(context_merge, CONTEXT_MERGES, "operands",
                 "results and gradients of a ring's pieces are added up in the precision of the operands, a kernel each; or in "
                 "fp32, operator by operator, where gradients of keys and values go around in fp32, too"),

@@ -423,17 +423,22 @@ void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena 
                           int32_t n_stage_groups) {
     const struct tsim_step_plan *plan = stage_groups[0].plan;
     struct builder b = {step_links, arena, placement, plan, stage_groups, n_stage_groups};
-    size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 3 * TSIM_N_PARTS + 3;
+    size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 3 * TSIM_N_PARTS +
+                  2 * TSIM_N_LAYER_PRODUCTS + 3;
     for (int32_t i = 0; i < n_stage_groups; i++)
         stage_groups[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
     if (plan->has_data_group && plan->shards_fully) {
         const struct tsim_stage_plan *sp = &plan->stages[0];
         for (int part = 0; part < TSIM_N_PARTS; part++) {
-            if (sp->chunks[0].parts.times[part] <= 0)
+            if (sp->chunks[0].parts.times[part] <= 0 || plan->gathers_products)
                 continue;
             add_collective(&b, &(struct holder){0, &sp->layers[part].gather}, 1);
             add_collective(&b, &(struct holder){0, &sp->layers[part].reduce}, 1);
             add_collective(&b, &(struct holder){0, &sp->layers[part].regather}, 1);
+        }
+        for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && plan->gathers_products; i++) {
+            add_collective(&b, &(struct holder){0, &sp->product_gathers[i]}, 1);
+            add_collective(&b, &(struct holder){0, &sp->product_reduces[i]}, 1);
         }
         add_collective(&b, &(struct holder){0, &sp->root_gather}, 1);
         add_collective(&b, &(struct holder){0, &sp->root_reduce}, 1);
