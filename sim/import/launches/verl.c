@@ -27,9 +27,11 @@ static void check_kind(struct tsim_recipe *r) {
     bool is_alike = false;
     for (size_t i = 0; i < sizeof ALIKE / sizeof ALIKE[0]; i++)
         is_alike |= tsim_setting_is(kind, ALIKE[i]);
-    if (!is_alike)
+    if (!kind)
+        tsim_recipe_error(r, NULL, "algorithm.adv_estimator is missing, and gae, the default, is not read");
+    else if (!is_alike)
         tsim_recipe_refuse(r, kind, "'%.40s' is not read: grpo, rloo and reinforce_plus_plus are",
-                           kind ? tsim_setting_text(kind) : "gae, the default,");
+                           tsim_setting_text(kind));
     if (engine && !tsim_setting_is(engine, "fsdp") && !tsim_setting_is(engine, "fsdp2"))
         tsim_recipe_refuse(r, engine, "'%.40s' is not read: fsdp and fsdp2 are", tsim_setting_text(engine));
     if (epochs && !tsim_setting_is(epochs, "1"))
@@ -164,6 +166,8 @@ enum tsim_status tsim_import_verl(struct tsim_arena *arena, const struct tsim_im
             const int64_t n = tsim_recipe_int(&r, ROLLOUT "n", 1, 100000, 1),
                           length = tsim_recipe_int(&r, "data.max_prompt_length", 1, INT64_C(100000000), 512) +
                                    tsim_recipe_int(&r, "data.max_response_length", 1, INT64_C(100000000), 512);
+            if (!find(&r, "data.max_response_length"))
+                add(&r, NULL, "data.max_response_length", "512");
             add_training(&r, n, length);
             tsim_hf_trainer_build(&r, &DEFAULTS);
             put_scoring(&r);
