@@ -20,14 +20,20 @@ void tsim_diags_release(struct tsim_diags *list) {
     memset(list, 0, sizeof *list);
 }
 
+void tsim_diags_take_back(struct tsim_diags *list, const struct tsim_diags *before) {
+    list->n_items = before->n_items;
+    list->n_errors = before->n_errors;
+    list->n_warnings = before->n_warnings;
+}
+
 /* The list always has room for one item more than the cap: that last one is the scratch item. */
 static struct tsim_diag *append(struct tsim_diags *list, struct tsim_place at, const char *field, const char *format,
                                 va_list args) {
+    static _Thread_local struct tsim_diag unread = {.is_mute = true};
+    if (list->is_mute)
+        return &unread;
     list->items = tsim_heap_grow(list->items, &list->capacity, list->n_items + 1, sizeof *list->items);
     struct tsim_diag *diag = &list->items[list->n_items];
-    diag->is_mute = list->is_mute;
-    if (list->is_mute)
-        return diag;
     if (list->n_items < TSIM_MAX_DIAGS)
         list->n_items++;
     memset(diag, 0, sizeof *diag);
@@ -42,6 +48,8 @@ struct tsim_diag *tsim_diags_verror(struct tsim_diags *list, enum tsim_status st
     struct tsim_diag *diag = append(list, at, field, format, args);
     diag->status = status;
     list->n_errors++;
+    if (list->is_mute && (list->of_mute == TSIM_OK || status == TSIM_ERR_IO))
+        list->of_mute = status;
     return diag;
 }
 
@@ -81,7 +89,7 @@ void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) {
 }
 
 enum tsim_status tsim_diags_status(const struct tsim_diags *list, size_t first) {
-    enum tsim_status status = TSIM_OK;
+    enum tsim_status status = list->of_mute;
     for (size_t i = first; i < list->n_items; i++)
         if (!list->items[i].is_warning && (status == TSIM_OK || list->items[i].status == TSIM_ERR_IO))
             status = list->items[i].status;

@@ -56,10 +56,17 @@ struct tsim_diags {
     size_t n_items, capacity;
     size_t n_errors, n_warnings; /* including those beyond the cap */
     bool is_mute;                /* set by its owner: errors and warnings are counted, and nothing is kept */
+    enum tsim_status of_mute;    /* what tsim_diags_status says of a mute list */
 };
+
+/* A list for a call whose mistakes nobody is to hear of: those of an entry that is only looked for, or of a change that is
+ * only tried. It lasts as long as the block in which it stands, and needs no release. */
+#define TSIM_UNHEARD (&(struct tsim_diags){.is_mute = true})
 
 void tsim_diags_init(struct tsim_diags *list);
 void tsim_diags_release(struct tsim_diags *list);
+/* Takes back what was added since `before`, a copy of the list, was made: it will be said again, or better. */
+void tsim_diags_take_back(struct tsim_diags *list, const struct tsim_diags *before);
 
 /* These append an item and return it, so that its hint and source_line may be set; once the cap is reached they return
  * a scratch item, never NULL. The message is printf-formatted; a text that is too long is cut with "...". */

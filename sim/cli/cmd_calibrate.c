@@ -299,8 +299,6 @@ static bool take_accelerator(const struct tsim_arguments *arguments, const char 
 }
 
 static enum tsim_exit calibrate_kernels(const struct tsim_arguments *arguments) {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct tsim_calibration calibration;
     if (arguments->n_operands > 3) {
         fputs("tsim calibrate: kernels takes one FILE and the name of one to write\n", stderr);
@@ -309,26 +307,23 @@ static enum tsim_exit calibrate_kernels(const struct tsim_arguments *arguments) 
     const char *accelerator, *file = arguments->operands[1];
     if (!take_accelerator(arguments, &accelerator))
         return TSIM_EXIT_USAGE;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    enum tsim_exit status = tsim_exit_of(tsim_calibrate_kernels(&arena, file, accelerator, &calibration, &diags));
-    tsim_report_diags(arguments, &diags);
+    enum tsim_exit status =
+        tsim_exit_of(tsim_calibrate_kernels(arguments->arena, file, accelerator, &calibration, arguments->diags));
+    tsim_report_diags(arguments, arguments->diags);
     if (status == TSIM_EXIT_OK) {
-        if (!write_tables(arguments, &arena, &calibration, &status)) {
-            print_values(&arena, &calibration);
+        if (!write_tables(arguments, arguments->arena, &calibration, &status)) {
+            print_values(arguments->arena, &calibration);
             if (calibration.n_classes > 2)
-                print_classes(&arena, &calibration);
-            print_rows(&arena, &calibration);
+                print_classes(arguments->arena, &calibration);
+            print_rows(arguments->arena, &calibration);
             print_summary(&calibration);
         }
         status = tsim_exit_worse(status, tsim_flush_results());
         const char *output = arguments->n_operands > 2 ? arguments->operands[2] : NULL;
-        struct writing writing = {&arena, &calibration, file, output};
+        struct writing writing = {arguments->arena, &calibration, file, output};
         if (output)
             status = tsim_exit_worse(status, tsim_write_file(output, write_yaml, &writing));
     }
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
     return status;
 }
 

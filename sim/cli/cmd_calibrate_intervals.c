@@ -57,8 +57,6 @@ static enum tsim_status write_sizes(void *context, FILE *out) {
 }
 
 enum tsim_exit tsim_calibrate_intervals(const struct tsim_arguments *arguments) {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct tsim_residuals tables[2];
     struct tsim_error_sizes sizes;
     struct tsim_coverage coverage[TSIM_N_LEFT_OUT];
@@ -68,25 +66,23 @@ enum tsim_exit tsim_calibrate_intervals(const struct tsim_arguments *arguments) 
         fputs("tsim calibrate: intervals takes two FILEs and the name of one to write\n", stderr);
         return TSIM_EXIT_USAGE;
     }
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
     for (int i = 0; i < 2 && read == TSIM_OK; i++)
-        read = tsim_residuals_read(&arena, arguments->operands[1 + i], &tables[i], &diags);
+        read = tsim_residuals_read(arguments->arena, arguments->operands[1 + i], &tables[i], arguments->diags);
     if (read == TSIM_OK && tables[0].n == 0) {
         read = TSIM_ERR_SCHEMA;
-        tsim_diags_error(&diags, read, (struct tsim_place){.file = arguments->operands[1]}, "",
+        tsim_diags_error(arguments->diags, read, (struct tsim_place){.file = arguments->operands[1]}, "",
                          "there is no residual in it");
     }
     enum tsim_exit status = tsim_exit_of(read);
-    tsim_report_diags(arguments, &diags);
+    tsim_report_diags(arguments, arguments->diags);
     if (read == TSIM_OK) {
-        tsim_intervals_fit(&arena, &tables[0], &tables[1], &sizes);
-        const struct tsim_residuals first = tsim_first_errors(&arena, &tables[0], &tables[1]);
+        tsim_intervals_fit(arguments->arena, &tables[0], &tables[1], &sizes);
+        const struct tsim_residuals first = tsim_first_errors(arguments->arena, &tables[0], &tables[1]);
         for (int by = 0; by < TSIM_LEFT_OUT_BLIND; by++)
-            tsim_coverage_of(&arena, &tables[0], &first, &sizes, (enum tsim_left_out)by, &coverage[by]);
-        tsim_coverage_of_blind(&arena, &tables[0], &tables[1], &coverage[TSIM_LEFT_OUT_BLIND]);
-        tsim_figures_init(&figures[0], &arena, "sizes", SIZES, sizeof SIZES / sizeof SIZES[0]);
-        tsim_figures_init(&figures[1], &arena, "held", HELD, sizeof HELD / sizeof HELD[0]);
+            tsim_coverage_of(arguments->arena, &tables[0], &first, &sizes, (enum tsim_left_out)by, &coverage[by]);
+        tsim_coverage_of_blind(arguments->arena, &tables[0], &tables[1], &coverage[TSIM_LEFT_OUT_BLIND]);
+        tsim_figures_init(&figures[0], arguments->arena, "sizes", SIZES, sizeof SIZES / sizeof SIZES[0]);
+        tsim_figures_init(&figures[1], arguments->arena, "held", HELD, sizeof HELD / sizeof HELD[0]);
         fill_sizes(&figures[0], &sizes);
         for (int by = 0; by < TSIM_N_LEFT_OUT; by++)
             fill_held(&figures[1], &coverage[by]);
@@ -96,7 +92,5 @@ enum tsim_exit tsim_calibrate_intervals(const struct tsim_arguments *arguments) 
         if (arguments->n_operands > 3)
             status = tsim_exit_worse(status, tsim_write_file(arguments->operands[3], write_sizes, &sizes));
     }
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
     return status;
 }

@@ -260,28 +260,22 @@ enum tsim_exit tsim_calibrate_nccl_tests(const struct tsim_arguments *arguments)
     const char *node = NULL, *fabric = NULL;
     if (!read_hints(arguments, &hints) || !read_machine(arguments, &node, &fabric))
         return TSIM_EXIT_USAGE;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct tsim_link_calibration c;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
     size_t n_runs = arguments->n_operands - 1;
-    struct tsim_nccl_run *runs = TSIM_NEW_ARRAY(&arena, n_runs, struct tsim_nccl_run);
-    enum tsim_status status = read_runs(&arena, arguments, &hints, runs, &diags);
+    struct tsim_nccl_run *runs = TSIM_NEW_ARRAY(arguments->arena, n_runs, struct tsim_nccl_run);
+    enum tsim_status status = read_runs(arguments->arena, arguments, &hints, runs, arguments->diags);
     if (status == TSIM_OK)
-        status = tsim_calibrate_links(&arena, node, fabric, runs, n_runs, &c, &diags);
-    tsim_report_diags(arguments, &diags);
+        status = tsim_calibrate_links(arguments->arena, node, fabric, runs, n_runs, &c, arguments->diags);
+    tsim_report_diags(arguments, arguments->diags);
     enum tsim_exit exit_status = tsim_exit_of(status);
     if (status == TSIM_OK) {
-        if (!write_tables(arguments, &arena, &c, &exit_status)) {
-            print_values(&arena, &c);
-            print_rows(&arena, &c);
+        if (!write_tables(arguments, arguments->arena, &c, &exit_status)) {
+            print_values(arguments->arena, &c);
+            print_rows(arguments->arena, &c);
         }
         if (arguments->value[TSIM_OPTION_OUTPUT])
-            exit_status = tsim_exit_worse(exit_status, write_files(arguments, &arena, &c));
+            exit_status = tsim_exit_worse(exit_status, write_files(arguments, arguments->arena, &c));
         exit_status = tsim_exit_worse(exit_status, tsim_flush_results());
     }
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
     return exit_status;
 }

@@ -297,22 +297,16 @@ enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments) {
         fputs("tsim calibrate: profile takes FILE and SCENARIO\n", stderr);
         return TSIM_EXIT_USAGE;
     }
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct tsim_profile profile;
     struct tsim_result result;
     struct tsim_kernel_pairs pairs;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    enum tsim_status status = read_profile(&arena, arguments->operands[1], &profile, &diags);
+    enum tsim_status status = read_profile(arguments->arena, arguments->operands[1], &profile, arguments->diags);
     if (status == TSIM_OK)
-        status = simulate(arguments, &arena, &profile, &result, &pairs, &diags);
-    tsim_report_diags(arguments, &diags);
+        status = simulate(arguments, arguments->arena, &profile, &result, &pairs, arguments->diags);
+    tsim_report_diags(arguments, arguments->diags);
     enum tsim_exit exit_status = tsim_exit_of(status);
     if (status == TSIM_OK)
-        exit_status = write_all(arguments, &arena, &profile, &result, &pairs);
+        exit_status = write_all(arguments, arguments->arena, &profile, &result, &pairs);
     exit_status = tsim_exit_worse(exit_status, tsim_flush_results());
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
     return exit_status;
 }

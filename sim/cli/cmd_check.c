@@ -150,7 +150,6 @@ static enum tsim_exit check_file(const struct tsim_arguments *arguments, const c
                                   ? check_catalogue_file(arguments, &arena, &checked, document, &diags)
                                   : check_scenario(arguments, &arena, file, document, &diags);
     tsim_report_diags(arguments, &diags);
-    tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return tsim_exit_of(status);
 }

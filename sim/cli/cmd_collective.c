@@ -19,8 +19,8 @@ struct row {
 
 struct collective {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     struct tsim_collective_request request;
     double smallest_bytes, largest_bytes;
     struct row rows[MOST_ROWS];
@@ -107,7 +107,7 @@ static bool read_sizes(struct collective *c) {
     if (!text)
         return true;
     const char *colon = strchr(text, ':');
-    const char *first = colon ? tsim_arena_strndup(&c->arena, text, (size_t)(colon - text)) : text;
+    const char *first = colon ? tsim_arena_strndup(c->arena, text, (size_t)(colon - text)) : text;
     const char *last = colon ? colon + 1 : text;
     if (tsim_quantity_parse(first, TSIM_BYTES, true, &c->smallest_bytes, why, hint) != TSIM_OK ||
         tsim_quantity_parse(last, TSIM_BYTES, true, &c->largest_bytes, why, hint) != TSIM_OK) {
@@ -146,14 +146,14 @@ static double algorithm_bandwidth(const struct row *row) {
 
 static enum tsim_status compute_rows(struct collective *c, const struct tsim_topology *topology) {
     enum tsim_status status = TSIM_OK;
-    int32_t n = c->request.group.n_ranks, *ranks = TSIM_NEW_ARRAY(&c->arena, (size_t)n, int32_t);
+    int32_t n = c->request.group.n_ranks, *ranks = TSIM_NEW_ARRAY(c->arena, (size_t)n, int32_t);
     for (int32_t i = 0; i < n; i++)
         ranks[i] = i;
     for (double bytes = c->smallest_bytes; bytes <= c->largest_bytes && c->n_rows < MOST_ROWS && status == TSIM_OK;
          bytes *= 2) {
         struct row *row = &c->rows[c->n_rows++];
         row->bytes = c->request.bytes = bytes;
-        status = tsim_collective_alone(topology, ranks, n, &c->request, &row->cost, NULL, &c->diags);
+        status = tsim_collective_alone(topology, ranks, n, &c->request, &row->cost, NULL, c->diags);
     }
     return status;
 }
@@ -176,7 +176,7 @@ static void print_rows(struct collective *c) {
     bool is_csv = c->arguments->has[TSIM_OPTION_CSV];
     struct tsim_style style = tsim_style_of(stdout);
     struct tsim_text_table table;
-    tsim_text_table_init(&table, &c->arena, is_csv ? CSV_COLUMNS : COLUMNS, N_COLUMNS);
+    tsim_text_table_init(&table, c->arena, is_csv ? CSV_COLUMNS : COLUMNS, N_COLUMNS);
     for (size_t i = 0; i < c->n_rows; i++)
         add_row(&table, c, &c->rows[i], is_csv);
     if (is_csv)
@@ -209,38 +209,32 @@ static enum tsim_exit compute(struct collective *c) {
     const struct tsim_scenario *scenario;
     if (!read_words(c) || !read_sizes(c))
         return TSIM_EXIT_USAGE;
-    enum tsim_status status = tsim_scenario_load(&c->arena, arguments->operands[0], arguments->overrides,
-                                                 arguments->n_overrides, &scenario, &c->diags);
-    tsim_report_diags(arguments, &c->diags);
-    tsim_diags_release(&c->diags);
-    tsim_diags_init(&c->diags);
+    enum tsim_status status = tsim_scenario_load(c->arena, arguments->operands[0], arguments->overrides,
+                                                 arguments->n_overrides, &scenario, c->diags);
+    tsim_report_diags(arguments, c->diags);
     if (status != TSIM_OK)
         return tsim_exit_of(status);
     enum tsim_exit exit_status = choose_group(c, scenario);
     if (exit_status != TSIM_EXIT_OK)
         return exit_status;
-    const struct tsim_cluster *cluster = tsim_cluster_build(&c->arena, scenario);
+    const struct tsim_cluster *cluster = tsim_cluster_build(c->arena, scenario);
     c->request.network = scenario->simulation.network;
     if (!tsim_collective_can(cluster, c->request.op, &c->request.group, c->request.algorithm))
         return complain("%s cannot run %s over %d ranks on %d nodes of %s", tsim_algorithm_name(c->request.algorithm),
                         tsim_collective_op_name(c->request.op), c->request.group.n_ranks, c->request.group.n_nodes,
                         cluster->node->name);
-    status = compute_rows(c, tsim_topology_build(&c->arena, scenario, cluster));
+    status = compute_rows(c, tsim_topology_build(c->arena, scenario, cluster));
     if (status != TSIM_OK)
-        tsim_report_diags(arguments, &c->diags);
+        tsim_report_diags(arguments, c->diags);
     return tsim_exit_of(status);
 }
 
 enum tsim_exit tsim_cmd_collective(const struct tsim_arguments *arguments) {
-    struct collective c = {.arguments = arguments};
-    tsim_arena_init(&c.arena);
-    tsim_diags_init(&c.diags);
+    struct collective c = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     enum tsim_exit status = compute(&c);
     if (status == TSIM_EXIT_OK && !tsim_is_json_on_stdout(arguments))
         print_rows(&c);
     if (status == TSIM_EXIT_OK && arguments->has[TSIM_OPTION_JSON])
         status = tsim_write_json(arguments, rows_json(&c));
-    tsim_diags_release(&c.diags);
-    tsim_arena_release(&c.arena);
     return status != TSIM_EXIT_OK ? status : tsim_flush_results();
 }

@@ -13,8 +13,8 @@
 
 struct compare {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     struct tsim_prediction predictions[2];
     struct tsim_comparison comparison;
 };
@@ -23,9 +23,9 @@ static enum tsim_status simulate(struct compare *c, int side) {
     const struct tsim_run_options options = {.ignore_memory = c->arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
     const char *operand = c->arguments->operands[side];
     const struct tsim_scenario *scenario;
-    TSIM_TRY(tsim_load_operand(&c->arena, c->arguments, operand, &scenario, &c->diags));
-    TSIM_TRY(tsim_train_run(&c->arena, scenario, &options, &c->predictions[side].result, &c->diags));
-    return tsim_uncertainty_add(&c->arena, &c->predictions[side], &c->diags);
+    TSIM_TRY(tsim_load_operand(c->arena, c->arguments, operand, &scenario, c->diags));
+    TSIM_TRY(tsim_train_run(c->arena, scenario, &options, &c->predictions[side].result, c->diags));
+    return tsim_uncertainty_add(c->arena, &c->predictions[side], c->diags);
 }
 
 static enum tsim_status find_sensitivity(struct compare *c) {
@@ -34,9 +34,9 @@ static enum tsim_status find_sensitivity(struct compare *c) {
     if (!c->arguments->has[TSIM_OPTION_SENSITIVITY] || !c->predictions[0].result.step.simulated ||
         !c->predictions[1].result.step.simulated)
         return TSIM_OK;
-    TSIM_TRY(tsim_robust_run(&c->arena, &c->predictions[0], &c->predictions[1], &robust, &c->diags));
-    tsim_robust_figures(&c->arena, &robust, NAMES, &c->comparison.sensitivity);
-    c->comparison.verdict = tsim_robust_verdict(&c->arena, &robust, NAMES);
+    TSIM_TRY(tsim_robust_run(c->arena, &c->predictions[0], &c->predictions[1], &robust, c->diags));
+    tsim_robust_figures(c->arena, &robust, NAMES, &c->comparison.sensitivity);
+    c->comparison.verdict = tsim_robust_verdict(c->arena, &robust, NAMES);
     return TSIM_OK;
 }
 
@@ -45,7 +45,7 @@ static enum tsim_status build(struct compare *c) {
     const struct tsim_side a = {operands[0], &c->predictions[0]}, b = {operands[1], &c->predictions[1]};
     TSIM_TRY(simulate(c, 0));
     TSIM_TRY(simulate(c, 1));
-    tsim_comparison_build(&c->arena, &a, &b, &c->comparison);
+    tsim_comparison_build(c->arena, &a, &b, &c->comparison);
     return find_sensitivity(c);
 }
 
@@ -57,7 +57,7 @@ static enum tsim_exit write_report(struct compare *c) {
     tsim_page_add_comparison(page, tsim_comparison_json(&c->comparison));
     bool has_runs = !c->arguments->answer; /* who asks for an answer has them before it */
     for (int side = 0; side < 2 && has_runs && status == TSIM_OK; side++)
-        status = tsim_page_add_run(&c->arena, page, c->predictions[side].result.scenario, &extent, &c->diags);
+        status = tsim_page_add_run(c->arena, page, c->predictions[side].result.scenario, &extent, c->diags);
     enum tsim_exit code = tsim_exit_of(status);
     if (status == TSIM_OK)
         code = tsim_write_page(c->arguments, c->arguments->value[TSIM_OPTION_REPORT], page);
@@ -101,15 +101,11 @@ static enum tsim_exit print_comparison(struct compare *c) {
 }
 
 enum tsim_exit tsim_cmd_compare(const struct tsim_arguments *arguments) {
-    struct compare c = {.arguments = arguments};
-    tsim_arena_init(&c.arena);
-    tsim_diags_init(&c.diags);
+    struct compare c = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     enum tsim_exit status = tsim_exit_of(build(&c));
-    tsim_report_diags(arguments, &c.diags);
+    tsim_report_diags(arguments, c.diags);
     if (status == TSIM_EXIT_OK)
         status = print_comparison(&c);
     status = tsim_exit_worse(status, tsim_flush_results());
-    tsim_diags_release(&c.diags);
-    tsim_arena_release(&c.arena);
     return status;
 }

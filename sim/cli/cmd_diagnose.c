@@ -11,8 +11,8 @@
 
 struct diagnose {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     struct tsim_scenario_source source;
     const char *notes; /* what the importer assumed */
     bool is_imported;  /* then it has reported what is wrong, and the overrides are in the source */
@@ -33,7 +33,7 @@ struct diagnose {
 static void take_overrides(struct diagnose *run) {
     const struct tsim_arguments *arguments = run->arguments;
     bool is_measured = false, has_source = false;
-    run->overrides = TSIM_NEW_ARRAY(&run->arena, arguments->n_overrides + 2, struct tsim_override);
+    run->overrides = TSIM_NEW_ARRAY(run->arena, arguments->n_overrides + 2, struct tsim_override);
     for (size_t i = 0; i < arguments->n_overrides; i++) {
         const struct tsim_override *o = &arguments->overrides[i];
         is_measured |= strncmp(o->path, "measured.", 9) == 0;
@@ -58,13 +58,13 @@ static enum tsim_status import(struct diagnose *run, const struct tsim_import_fo
                                               .environment = arguments->environment,
                                               .n_environment = arguments->n_environment};
     struct tsim_import_result result = {.notes = ""};
-    TSIM_TRY(tsim_import_files(&run->arena, format, &file, 1, &options, &result, &run->diags));
+    TSIM_TRY(tsim_import_files(run->arena, format, &file, 1, &options, &result, run->diags));
     run->notes = result.notes;
     run->output.assumed_node = result.assumed_node;
     run->is_imported = true;
     run->n_overrides = 0;
-    return tsim_scenario_open_text(&run->arena, tsim_arena_printf(&run->arena, "%s, imported", file), result.yaml,
-                                   &run->source, &run->diags);
+    return tsim_scenario_open_text(run->arena, tsim_arena_printf(run->arena, "%s, imported", file), result.yaml,
+                                   &run->source, run->diags);
 }
 
 /* Reads a scenario, or a launch or log whose content tells its format. */
@@ -73,27 +73,26 @@ static enum tsim_status read_launch(struct diagnose *run) {
     struct tsim_file_bytes bytes;
     take_overrides(run);
     if (strcmp(file, "-") == 0)
-        return tsim_scenario_open(&run->arena, file, &run->source, &run->diags);
-    TSIM_TRY(
-        tsim_file_read(&run->arena, file, TSIM_LOG_MAX_BYTES, "a launch, a log or a scenario", &bytes, &run->diags));
+        return tsim_scenario_open(run->arena, file, &run->source, run->diags);
+    TSIM_TRY(tsim_file_read(run->arena, file, TSIM_LOG_MAX_BYTES, "a launch, a log or a scenario", &bytes, run->diags));
     const struct tsim_import_format *format = tsim_import_format_of(bytes.text, bytes.size);
     bool is_scenario = tsim_import_is_ours(bytes.text, bytes.size);
     struct tsim_override measured;
     const char *spread;
-    bool is_log = tsim_import_log_measured(&run->arena, bytes.text, bytes.size, &measured, &spread);
+    bool is_log = tsim_import_log_measured(run->arena, bytes.text, bytes.size, &measured, &spread);
     tsim_heap_free(bytes.text);
     if (is_scenario)
-        return tsim_scenario_open(&run->arena, file, &run->source, &run->diags);
+        return tsim_scenario_open(run->arena, file, &run->source, run->diags);
     if (format && tsim_import_gives_scenario(format))
         return import(run, format, file);
     if (!format && is_log) {
-        tsim_diag_hint(tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
+        tsim_diag_hint(tsim_diags_error(run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
                                         "this log says how long steps take, but not what is trained"),
                        "give what started the job as well: tsim diagnose LAUNCH %s", file);
         return TSIM_ERR_SCHEMA;
     }
     tsim_diag_hint(
-        tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
+        tsim_diags_error(run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
                          format ? "this is a file of %s, which gives no job to diagnose"
                                 : "this is no launch, log or scenario that tsim knows",
                          format ? format->name : ""),
@@ -107,12 +106,12 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
     const char *spread;
     if (tsim_profile_is_database(file)) {
         run->has_profile = true;
-        return tsim_profile_read_database(&run->arena, file, &run->profile, &run->diags);
+        return tsim_profile_read_database(run->arena, file, &run->profile, run->diags);
     }
-    TSIM_TRY(tsim_text_file_read(&run->arena, file, TSIM_PROFILE_MAX_BYTES, "a log, or a trace of a profiler", &bytes,
-                                 &run->diags));
-    if (tsim_import_log_measured(&run->arena, bytes.text, bytes.size, &run->from_log, &spread)) {
-        run->log_note = tsim_arena_printf(&run->arena, "%s: note: %s: %s, %s\n", file, run->from_log.path,
+    TSIM_TRY(tsim_text_file_read(run->arena, file, TSIM_PROFILE_MAX_BYTES, "a log, or a trace of a profiler", &bytes,
+                                 run->diags));
+    if (tsim_import_log_measured(run->arena, bytes.text, bytes.size, &run->from_log, &spread)) {
+        run->log_note = tsim_arena_printf(run->arena, "%s: note: %s: %s, %s\n", file, run->from_log.path,
                                           run->from_log.value, spread);
         tsim_heap_free(bytes.text);
         return TSIM_OK;
@@ -120,7 +119,7 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
     const char first = bytes.text[strspn(bytes.text, " \t\r\n")];
     if (first != '{' && first != '[' && !tsim_profile_is_table(bytes.text, bytes.size)) {
         tsim_diag_hint(
-            tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
+            tsim_diags_error(run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
                              "no line says how long a step takes, and it is no trace of a profiler"),
             "what started the job comes first, then its log (Megatron-LM, DeepSpeed, torchtitan, MaxText); --set "
             "measured.step_time='13.7 s' does without one");
@@ -129,7 +128,7 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
     }
     run->has_profile = true;
     enum tsim_status status =
-        tsim_profile_read_text(&run->arena, bytes.file, bytes.text, bytes.size, &run->profile, &run->diags);
+        tsim_profile_read_text(run->arena, bytes.file, bytes.text, bytes.size, &run->profile, run->diags);
     tsim_heap_free(bytes.text);
     return status;
 }
@@ -138,23 +137,21 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
 
 /* Returns the user's scenario with these settings, or NULL if it is not valid. */
 static const struct tsim_scenario *scenario_with(struct diagnose *run, const struct tsim_override *settings, size_t n) {
-    struct tsim_override *all = TSIM_NEW_ARRAY(&run->arena, run->n_overrides + n + 1, struct tsim_override);
+    struct tsim_override *all = TSIM_NEW_ARRAY(run->arena, run->n_overrides + n + 1, struct tsim_override);
     const struct tsim_scenario *scenario = NULL;
-    struct tsim_diags unheard;
-    tsim_diags_init(&unheard);
     if (run->n_overrides > 0)
         memcpy(all, run->overrides, run->n_overrides * sizeof *all);
     if (n > 0)
         memcpy(all + run->n_overrides, settings, n * sizeof *all);
-    if (tsim_scenario_load_from(&run->arena, &run->source, all, run->n_overrides + n, &scenario, &unheard) != TSIM_OK)
+    if (tsim_scenario_load_from(run->arena, &run->source, all, run->n_overrides + n, &scenario, TSIM_UNHEARD) !=
+        TSIM_OK)
         scenario = NULL;
-    tsim_diags_release(&unheard);
     return scenario;
 }
 
 static void find_flags(struct diagnose *run) {
     const struct tsim_diagnosis *d = &run->diagnosis;
-    struct tsim_override *so_far = TSIM_NEW_ARRAY(&run->arena, TSIM_MOST_BARS * TSIM_N_PLAN_KEYS, struct tsim_override);
+    struct tsim_override *so_far = TSIM_NEW_ARRAY(run->arena, TSIM_MOST_BARS * TSIM_N_PLAN_KEYS, struct tsim_override);
     const struct tsim_scenario *before = d->scenario, *after;
     size_t n = 0;
     for (size_t i = 0; i < d->n_bars; i++) {
@@ -162,14 +159,14 @@ static void find_flags(struct diagnose *run) {
             so_far[n++] = d->bars[i].settings[k];
         if (d->bars[i].n_settings == 0 || !(after = scenario_with(run, so_far, n)))
             continue;
-        run->output.flags[i] = tsim_launch_changes(&run->arena, before, after);
+        run->output.flags[i] = tsim_launch_changes(run->arena, before, after);
         run->output.without_option[i] =
-            tsim_launch_lacks(&run->arena, after, d->bars[i].settings, d->bars[i].n_settings);
+            tsim_launch_lacks(run->arena, after, d->bars[i].settings, d->bars[i].n_settings);
         before = after;
     }
     for (size_t i = 0; i < d->n_suspects; i++)
         if ((after = scenario_with(run, &d->suspects[i].setting, 1)))
-            run->output.suspect_flags[i] = tsim_launch_changes(&run->arena, d->scenario, after);
+            run->output.suspect_flags[i] = tsim_launch_changes(run->arena, d->scenario, after);
 }
 
 /* ---- the command ---- */
@@ -187,14 +184,14 @@ static enum tsim_status diagnose(struct diagnose *run) {
                                                    .context = &run->bar};
     struct tsim_diags again; /* of the imported scenario, whose warnings have been given */
     tsim_diags_init(&again);
-    enum tsim_status status = tsim_diagnose(&run->arena, &run->source, run->overrides, run->n_overrides, &options,
-                                            &run->diagnosis, run->is_imported ? &again : &run->diags);
+    enum tsim_status status = tsim_diagnose(run->arena, &run->source, run->overrides, run->n_overrides, &options,
+                                            &run->diagnosis, run->is_imported ? &again : run->diags);
     tsim_search_bar_clear(&run->bar);
     if (status != TSIM_OK)
         tsim_report_diags(arguments, &again);
     tsim_diags_release(&again);
     if (status == TSIM_OK && !run->diagnosis.prediction.result.step.fits)
-        tsim_diags_warning(&run->diags, run->diagnosis.scenario->plan_at, "",
+        tsim_diags_warning(run->diags, run->diagnosis.scenario->plan_at, "",
                            "by our account this job does not fit in memory; it is taken to run all the same");
     return status;
 }
@@ -204,29 +201,26 @@ static enum tsim_exit write_results(struct diagnose *run) {
     run->output.diagnosis = &run->diagnosis;
     find_flags(run);
     if (arguments->has[TSIM_OPTION_CSV]) {
-        tsim_diagnosis_print_csv(&run->arena, &run->output, stdout);
+        tsim_diagnosis_print_csv(run->arena, &run->output, stdout);
     } else if (!tsim_is_json_on_stdout(arguments)) {
         struct tsim_style style = tsim_style_of(stdout);
-        tsim_diagnosis_print(&run->arena, &run->output, &style, stdout);
+        tsim_diagnosis_print(run->arena, &run->output, &style, stdout);
     }
     enum tsim_exit code = TSIM_EXIT_OK;
     if (arguments->has[TSIM_OPTION_JSON])
-        code = tsim_write_json(arguments, tsim_diagnosis_json(&run->arena, &run->output));
+        code = tsim_write_json(arguments, tsim_diagnosis_json(run->arena, &run->output));
     return code == TSIM_EXIT_OK && run->diagnosis.is_interrupted ? TSIM_EXIT_INTERRUPTED : code;
 }
 
 enum tsim_exit tsim_cmd_diagnose(const struct tsim_arguments *arguments) {
-    struct diagnose run = {.arguments = arguments, .notes = "", .log_note = ""};
-    tsim_arena_init(&run.arena);
-    tsim_diags_init(&run.diags);
+    struct diagnose run = {
+        .arguments = arguments, .arena = arguments->arena, .diags = arguments->diags, .notes = "", .log_note = ""};
     enum tsim_exit code = tsim_exit_of(diagnose(&run));
     if (code == TSIM_EXIT_OK && !arguments->has[TSIM_OPTION_QUIET])
         fprintf(stderr, "%s%s", run.notes, run.log_note);
-    tsim_report_diags(arguments, &run.diags);
+    tsim_report_diags(arguments, run.diags);
     if (code == TSIM_EXIT_OK)
         code = write_results(&run);
     code = tsim_exit_worse(code, tsim_flush_results());
-    tsim_diags_release(&run.diags);
-    tsim_arena_release(&run.arena);
     return code;
 }

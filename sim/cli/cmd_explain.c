@@ -10,8 +10,8 @@
 
 struct explain {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     const struct tsim_scenario *scenario;
     struct tsim_term_recorder recorder; /* records the run, if a term of it is asked for */
     struct tsim_prediction prediction;
@@ -28,17 +28,16 @@ static enum tsim_status simulate(struct explain *explain) {
     const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
                                              .sink = term_of(arguments) ? NULL : &sink,
                                              .recorder = term_of(arguments) ? &explain->recorder : NULL};
-    tsim_term_recorder_init(&explain->recorder, &explain->arena);
-    TSIM_TRY(tsim_scenario_load(&explain->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
-                                &explain->scenario, &explain->diags));
-    const struct tsim_timeline *of_first = tsim_timeline_listen(&explain->arena, explain->scenario, 0, &sink);
-    TSIM_TRY(
-        tsim_train_run(&explain->arena, explain->scenario, &options, &explain->prediction.result, &explain->diags));
+    tsim_term_recorder_init(&explain->recorder, explain->arena);
+    TSIM_TRY(tsim_scenario_load(explain->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
+                                &explain->scenario, explain->diags));
+    const struct tsim_timeline *of_first = tsim_timeline_listen(explain->arena, explain->scenario, 0, &sink);
+    TSIM_TRY(tsim_train_run(explain->arena, explain->scenario, &options, &explain->prediction.result, explain->diags));
     if (term_of(arguments))
-        return tsim_uncertainty_add(&explain->arena, &explain->prediction, &explain->diags);
-    tsim_advise(&explain->arena, explain->scenario, &explain->prediction);
-    return tsim_explanation_build(&explain->arena, &explain->prediction, of_first, TSIM_EXPLAIN_ALL,
-                                  &explain->explanation, &explain->diags);
+        return tsim_uncertainty_add(explain->arena, &explain->prediction, explain->diags);
+    tsim_advise(explain->arena, explain->scenario, &explain->prediction);
+    return tsim_explanation_build(explain->arena, &explain->prediction, of_first, TSIM_EXPLAIN_ALL,
+                                  &explain->explanation, explain->diags);
 }
 
 static enum tsim_exit print_sections(const struct explain *explain) {
@@ -102,17 +101,13 @@ static enum tsim_exit print_explanation(struct explain *explain) {
 }
 
 enum tsim_exit tsim_cmd_explain(const struct tsim_arguments *arguments) {
-    struct explain explain = {.arguments = arguments};
+    struct explain explain = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     if (!knows_term(arguments))
         return TSIM_EXIT_USAGE;
-    tsim_arena_init(&explain.arena);
-    tsim_diags_init(&explain.diags);
     enum tsim_exit status = tsim_exit_of(simulate(&explain));
-    tsim_report_diags(arguments, &explain.diags);
+    tsim_report_diags(arguments, explain.diags);
     if (status == TSIM_EXIT_OK)
         status = print_explanation(&explain);
     status = tsim_exit_worse(status, tsim_flush_results());
-    tsim_diags_release(&explain.diags);
-    tsim_arena_release(&explain.arena);
     return status;
 }

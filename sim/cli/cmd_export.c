@@ -17,8 +17,8 @@
 
 struct export {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     struct tsim_json *page;
     const struct tsim_export *text; /* one of these is NULL */
     const struct tsim_chart *chart;
@@ -100,15 +100,15 @@ static void warn_of_missing(struct export *x) {
     double n_points = tsim_json_figure(tsim_json_at(tsim_json_find(sweep, "about"), 0), "n_points");
     size_t n = tsim_json_count(tsim_json_find(sweep, "points"));
     if (n == TSIM_PAGE_MOST_POINTS && n_points > (double)n)
-        tsim_diag_hint(tsim_diags_warning(&x->diags, (struct tsim_place){.file = x->arguments->operands[0]}, "",
+        tsim_diag_hint(tsim_diags_warning(x->diags, (struct tsim_place){.file = x->arguments->operands[0]}, "",
                                           "the fastest %zu of %.0f points", n, n_points),
                        "tsim query points --csv has all of them");
 }
 
 static enum tsim_status load_sweep(struct export *x, const char *number) {
     struct tsim_store *store;
-    TSIM_TRY(tsim_open_database(&x->arena, x->arguments, &store, &x->diags));
-    enum tsim_status status = tsim_page_add_sweep(&x->arena, x->page, store, strtoll(number, NULL, 10), &x->diags);
+    TSIM_TRY(tsim_open_database(x->arena, x->arguments, &store, x->diags));
+    enum tsim_status status = tsim_page_add_sweep(x->arena, x->page, store, strtoll(number, NULL, 10), x->diags);
     tsim_store_close(store);
     if (status == TSIM_OK)
         warn_of_missing(x);
@@ -120,11 +120,11 @@ static enum tsim_status load(struct export *x) {
     const char *operand = x->arguments->operands[0];
     if (x->is_sweep)
         return load_sweep(x, operand + 6);
-    TSIM_TRY(tsim_load_operand(&x->arena, x->arguments, operand, &scenario, &x->diags));
+    TSIM_TRY(tsim_load_operand(x->arena, x->arguments, operand, &scenario, x->diags));
     const struct tsim_page_extent extent = {.most_slices = TSIM_PAGE_MOST_SLICES,
                                             .ignore_memory = x->arguments->has[TSIM_OPTION_IGNORE_MEMORY],
                                             .lacks_advice = x->chart && strcmp(x->chart->name, "sensitivity") != 0};
-    return tsim_page_add_run(&x->arena, x->page, scenario, &extent, &x->diags);
+    return tsim_page_add_run(x->arena, x->page, scenario, &extent, x->diags);
 }
 
 /* ---- writing ---- */
@@ -198,14 +198,14 @@ static enum tsim_exit draw_to(const struct export *x, FILE *out) {
 
 static enum tsim_exit write_file(struct export *x, const char *file) {
     struct tsim_output *output;
-    enum tsim_status status = tsim_output_open(&x->arena, file, &output, &x->diags);
+    enum tsim_status status = tsim_output_open(x->arena, file, &output, x->diags);
     if (status == TSIM_OK) {
         enum tsim_exit code = draw_to(x, tsim_output_stream(output));
         if (code != TSIM_EXIT_OK) {
             tsim_output_discard(output);
             return code;
         }
-        status = tsim_output_keep(output, &x->diags);
+        status = tsim_output_keep(output, x->diags);
     }
     return tsim_exit_of(status);
 }
@@ -221,6 +221,7 @@ static enum tsim_status write_launch(void *context, FILE *out) {
 static enum tsim_status load_launch(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                     const struct tsim_scenario **scenario, struct tsim_diags *diags) {
     struct tsim_step_result step;
+    const struct tsim_diags before = *diags;
     TSIM_TRY(tsim_load_operand(arena, arguments, arguments->operands[0], scenario, diags));
     if (!(*scenario)->parallelism.balances || (*scenario)->parallelism.pipeline == 1)
         return TSIM_OK;
@@ -236,34 +237,28 @@ static enum tsim_status load_launch(struct tsim_arena *arena, const struct tsim_
     struct tsim_arguments with = *arguments;
     with.overrides = all;
     with.n_overrides++;
-    tsim_diags_release(diags); /* its warnings come again */
-    tsim_diags_init(diags);
+    tsim_diags_take_back(diags, &before); /* its warnings come again */
     return tsim_load_operand(arena, &with, arguments->operands[0], scenario, diags);
 }
 
 static enum tsim_exit export_launch(const struct tsim_arguments *arguments, const char *format) {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     const struct tsim_scenario *scenario;
     const char *text = NULL;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    enum tsim_status status = load_launch(&arena, arguments, &scenario, &diags);
+    enum tsim_status status = load_launch(arguments->arena, arguments, &scenario, arguments->diags);
     if (status == TSIM_OK)
-        status = tsim_launch_file(&arena, format, scenario, &text, &diags);
+        status = tsim_launch_file(arguments->arena, format, scenario, &text, arguments->diags);
     enum tsim_exit code = tsim_exit_of(status);
     if (status == TSIM_OK && arguments->has[TSIM_OPTION_OUTPUT])
-        code = tsim_write_file(arguments->value[TSIM_OPTION_OUTPUT], write_launch, tsim_arena_strdup(&arena, text));
+        code = tsim_write_file(arguments->value[TSIM_OPTION_OUTPUT], write_launch,
+                               tsim_arena_strdup(arguments->arena, text));
     else if (status == TSIM_OK)
         fputs(text, tsim_results());
-    tsim_report_diags(arguments, &diags);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+    tsim_report_diags(arguments, arguments->diags);
     return code;
 }
 
 enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
-    struct export x = {.arguments = arguments};
+    struct export x = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     enum tsim_exit code = TSIM_EXIT_USAGE;
     const char *format = arguments->value[TSIM_OPTION_FORMAT];
     static const enum tsim_option NOT_OF_CHAKRA[] = {TSIM_OPTION_CHART},
@@ -276,16 +271,12 @@ enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
                                                                                : export_launch(arguments, format);
     if (!choose(&x))
         return code;
-    tsim_arena_init(&x.arena);
-    tsim_diags_init(&x.diags);
     x.page = tsim_page_new();
     code = tsim_exit_of(load(&x));
     if (code == TSIM_EXIT_OK)
         code = arguments->has[TSIM_OPTION_OUTPUT] ? write_file(&x, arguments->value[TSIM_OPTION_OUTPUT])
                                                   : draw_to(&x, tsim_results());
-    tsim_report_diags(arguments, &x.diags);
+    tsim_report_diags(arguments, x.diags);
     tsim_json_release(x.page);
-    tsim_diags_release(&x.diags);
-    tsim_arena_release(&x.arena);
     return code;
 }

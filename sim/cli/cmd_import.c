@@ -123,8 +123,6 @@ static enum tsim_exit import_nccl_tests(const struct tsim_arguments *arguments) 
 }
 
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct tsim_import_result result = {.notes = ""};
     /* Operands behind "--" are arguments of the script if a file stands before them. */
     const size_t n_own = arguments->n_before_dashes >= 2 ? arguments->n_before_dashes : arguments->n_operands;
@@ -170,18 +168,14 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
         fprintf(stderr, "tsim import: %s has no parts of a model that --approximate could stand for\n", format->name);
         return TSIM_EXIT_USAGE;
     }
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    enum tsim_status status = take_words(arguments, &arena, &options, &diags);
+    enum tsim_status status = take_words(arguments, arguments->arena, &options, arguments->diags);
     if (status == TSIM_OK)
-        status = tsim_import_files(&arena, format, files_of(arguments, format, &arena), n_own - 1, &options, &result,
-                                   &diags);
+        status = tsim_import_files(arguments->arena, format, files_of(arguments, format, arguments->arena), n_own - 1,
+                                   &options, &result, arguments->diags);
     if (status == TSIM_OK && !arguments->has[TSIM_OPTION_QUIET])
         say_notes(arguments, &result);
     if (status == TSIM_OK)
-        status = write_text(arguments, &arena, result.yaml, &diags);
-    tsim_report_diags(arguments, &diags);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+        status = write_text(arguments, arguments->arena, result.yaml, arguments->diags);
+    tsim_report_diags(arguments, arguments->diags);
     return tsim_exit_of(status);
 }

@@ -12,8 +12,8 @@
 
 struct init {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     bool asks; /* standard input is a terminal */
     struct tsim_starter starter;
 };
@@ -39,7 +39,7 @@ static const char *read_line(struct init *init) {
     size_t length = strcspn(text, "\r\n");
     while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
         length--;
-    return tsim_arena_strndup(&init->arena, text, length);
+    return tsim_arena_strndup(init->arena, text, length);
 }
 
 /* Returns the answer of the command line, of the terminal, or the usual one; NULL: a wrong one was given. */
@@ -69,13 +69,13 @@ static const char *ask(struct init *init, const struct question *question) {
 static bool check_id(struct init *init, enum tsim_catalogue_kind kind, const char *id) {
     const char *const *ids;
     size_t n_ids;
-    if (strchr(id, '/') || tsim_is_yaml_name(id) || tsim_catalogue_file(&init->arena, kind, id))
+    if (strchr(id, '/') || tsim_is_yaml_name(id) || tsim_catalogue_file(init->arena, kind, id))
         return true;
-    if (tsim_catalogue_list(&init->arena, kind, &ids, &n_ids, &init->diags) != TSIM_OK)
+    if (tsim_catalogue_list(init->arena, kind, &ids, &n_ids, init->diags) != TSIM_OK)
         return false;
     if (tsim_is_among(id, ids, n_ids))
         return true; /* a node that no file has: single-ACCELERATOR */
-    const char *near = tsim_catalogue_nearest(&init->arena, kind, id);
+    const char *near = tsim_catalogue_nearest(init->arena, kind, id);
     fprintf(stderr, "tsim init: there is no %s '%s'", tsim_catalogue_word(kind), id);
     fprintf(stderr, near ? "; did you mean '%s'?\n" : "\n", near);
     if (!near)
@@ -123,10 +123,10 @@ static bool ask_machine(struct init *init) {
     const struct tsim_node *node;
     starter->node =
         ask(init, &(struct question){TSIM_OPTION_NODE, "node", TSIM_DEFAULT_NODE, "tsim list nodes", check_node});
-    if (!starter->node || tsim_catalogue_load_node(&init->arena, starter->node, &node, &init->diags) != TSIM_OK)
+    if (!starter->node || tsim_catalogue_load_node(init->arena, starter->node, &node, init->diags) != TSIM_OK)
         return false;
     const char *fabric;
-    if (tsim_usual_fabric(&init->arena, node, &fabric, &init->diags) != TSIM_OK)
+    if (tsim_usual_fabric(init->arena, node, &fabric, init->diags) != TSIM_OK)
         return false;
     const char *nodes =
         ask(init, &(struct question){TSIM_OPTION_NODES, "how many nodes", fabric ? "8" : "1", "a number", check_nodes});
@@ -159,14 +159,14 @@ static enum tsim_status write_file(struct init *init, const char *file, const ch
         return TSIM_OK;
     }
     if (access(file, F_OK) == 0) {
-        tsim_diag_hint(tsim_diags_error(&init->diags, TSIM_ERR_IO, (struct tsim_place){.file = file}, "",
+        tsim_diag_hint(tsim_diags_error(init->diags, TSIM_ERR_IO, (struct tsim_place){.file = file}, "",
                                         "this file exists already"),
                        "name another file, as in: tsim init mine.yaml");
         return TSIM_ERR_IO;
     }
-    TSIM_TRY(tsim_text_file_open(&init->arena, file, &out, &init->diags));
+    TSIM_TRY(tsim_text_file_open(init->arena, file, &out, init->diags));
     tsim_text_file_put(out, yaml, strlen(yaml));
-    TSIM_TRY(tsim_text_file_close(out, &init->diags));
+    TSIM_TRY(tsim_text_file_close(out, init->diags));
     if (!init->arguments->has[TSIM_OPTION_QUIET])
         printf("%s is written; next:\n  tsim run %s\n  tsim explain %s\n  tsim plan %s\n", file, file, file, file);
     return TSIM_OK;
@@ -176,9 +176,9 @@ static enum tsim_exit answer(struct init *init) {
     const struct tsim_arguments *arguments = init->arguments;
     const char *yaml, *file = arguments->n_operands > 0 ? arguments->operands[0] : "scenario.yaml";
     if (!ask_all(init)) /* a wrong answer, or a file that cannot be read */
-        return init->diags.n_errors > 0 ? tsim_exit_of(tsim_diags_status(&init->diags, 0)) : TSIM_EXIT_INVALID;
+        return init->diags->n_errors > 0 ? tsim_exit_of(tsim_diags_status(init->diags, 0)) : TSIM_EXIT_INVALID;
     enum tsim_status status =
-        tsim_starter_write(&init->arena, &init->starter, tsim_n_jobs(arguments), &yaml, &init->diags);
+        tsim_starter_write(init->arena, &init->starter, tsim_n_jobs(arguments), &yaml, init->diags);
     if (status == TSIM_OK && !yaml)
         return TSIM_EXIT_DOES_NOT_FIT;
     if (status == TSIM_OK)
@@ -187,12 +187,9 @@ static enum tsim_exit answer(struct init *init) {
 }
 
 enum tsim_exit tsim_cmd_init(const struct tsim_arguments *arguments) {
-    struct init init = {.arguments = arguments, .asks = isatty(STDIN_FILENO)};
-    tsim_arena_init(&init.arena);
-    tsim_diags_init(&init.diags);
+    struct init init = {
+        .arguments = arguments, .arena = arguments->arena, .diags = arguments->diags, .asks = isatty(STDIN_FILENO)};
     enum tsim_exit code = answer(&init);
-    tsim_report_diags(arguments, &init.diags);
-    tsim_diags_release(&init.diags);
-    tsim_arena_release(&init.arena);
+    tsim_report_diags(arguments, init.diags);
     return code;
 }

@@ -236,19 +236,13 @@ static enum tsim_status list_kinds(struct tsim_arena *arena, struct listing *lis
 }
 
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments) {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct listing listings[TSIM_N_CATALOGUE_KINDS] = {0};
     size_t n_listings;
     if (!choose_kinds(arguments, listings, &n_listings))
         return TSIM_EXIT_USAGE;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    enum tsim_exit status = tsim_exit_of(list_kinds(&arena, listings, n_listings, &diags));
+    enum tsim_exit status = tsim_exit_of(list_kinds(arguments->arena, listings, n_listings, arguments->diags));
     if (status == TSIM_EXIT_OK)
-        status = print_listings(arguments, &arena, listings, n_listings, &diags);
-    tsim_report_diags(arguments, &diags);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+        status = print_listings(arguments, arguments->arena, listings, n_listings, arguments->diags);
+    tsim_report_diags(arguments, arguments->diags);
     return status;
 }

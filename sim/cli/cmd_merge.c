@@ -11,18 +11,12 @@ static void say_what_was_done(const char *out, const struct tsim_merged *merged)
 }
 
 enum tsim_exit tsim_cmd_merge(const struct tsim_arguments *arguments) {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct tsim_merged merged;
     const char *out = arguments->operands[0];
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    enum tsim_exit code = tsim_exit_of(
-        tsim_store_merge(&arena, out, arguments->operands + 1, arguments->n_operands - 1, &merged, &diags));
-    tsim_report_diags(arguments, &diags);
+    enum tsim_exit code = tsim_exit_of(tsim_store_merge(arguments->arena, out, arguments->operands + 1,
+                                                        arguments->n_operands - 1, &merged, arguments->diags));
+    tsim_report_diags(arguments, arguments->diags);
     if (code == TSIM_EXIT_OK && !arguments->has[TSIM_OPTION_QUIET])
         say_what_was_done(out, &merged);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
     return code;
 }

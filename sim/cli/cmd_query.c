@@ -9,9 +9,9 @@
 
 struct run {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena; /* of the command */
-    struct tsim_arena row;   /* of one row */
-    struct tsim_diags diags;
+    struct tsim_arena *arena; /* of the command */
+    struct tsim_arena row;    /* of one row */
+    struct tsim_diags *diags;
     struct tsim_query *query;
 };
 
@@ -66,7 +66,7 @@ static enum tsim_status measure(struct run *run, struct sheet *sheet) {
         sheet->is_number[c] = true;
     }
     for (;; sheet->n_rows++) {
-        TSIM_TRY(tsim_query_next(run->query, &is_there, &run->diags));
+        TSIM_TRY(tsim_query_next(run->query, &is_there, run->diags));
         if (!is_there)
             return TSIM_OK;
         for (int c = 0; c < n_columns; c++) {
@@ -95,7 +95,7 @@ static enum tsim_status print_rows(struct run *run, const struct sheet *sheet) {
         print_cell(sheet, c, tsim_plain_text(&run->row, tsim_query_column_name(run->query, c)), c + 1 == n_columns);
     printf("%s\n", tsim_tint_off(&style));
     for (;;) {
-        TSIM_TRY(tsim_query_next(run->query, &is_there, &run->diags));
+        TSIM_TRY(tsim_query_next(run->query, &is_there, run->diags));
         if (!is_there)
             return TSIM_OK;
         for (int c = 0; c < n_columns; c++)
@@ -107,7 +107,7 @@ static enum tsim_status print_rows(struct run *run, const struct sheet *sheet) {
 
 static enum tsim_status print_table(struct run *run) {
     size_t n_columns = (size_t)tsim_query_n_columns(run->query);
-    struct sheet sheet = {TSIM_NEW_ARRAY(&run->arena, n_columns, int), TSIM_NEW_ARRAY(&run->arena, n_columns, bool), 0,
+    struct sheet sheet = {TSIM_NEW_ARRAY(run->arena, n_columns, int), TSIM_NEW_ARRAY(run->arena, n_columns, bool), 0,
                           0};
     TSIM_TRY(measure(run, &sheet));
     tsim_query_rewind(run->query);
@@ -134,7 +134,7 @@ static enum tsim_status print_csv(struct run *run) {
     for (int c = 0; c < n_columns; c++)
         tsim_csv_cell(tsim_query_column_name(run->query, c), c + 1 == n_columns, stdout);
     for (;;) {
-        TSIM_TRY(tsim_query_next(run->query, &is_there, &run->diags));
+        TSIM_TRY(tsim_query_next(run->query, &is_there, run->diags));
         if (!is_there)
             return TSIM_OK;
         for (int c = 0; c < n_columns; c++)
@@ -170,7 +170,7 @@ static enum tsim_status write_json(void *context, FILE *out) {
     bool is_there, is_first = true;
     fputs("{\n  \"rows\": [", out);
     for (;; is_first = false) {
-        TSIM_TRY(tsim_query_next(run->query, &is_there, &run->diags));
+        TSIM_TRY(tsim_query_next(run->query, &is_there, run->diags));
         if (!is_there)
             break;
         struct tsim_json *row = tsim_json_new_object();
@@ -200,25 +200,21 @@ static enum tsim_exit write_results(struct run *run) {
 }
 
 enum tsim_exit tsim_cmd_query(const struct tsim_arguments *arguments) {
-    struct run run = {.arguments = arguments};
+    struct run run = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     struct tsim_store *store = NULL;
     if (arguments->n_operands == 0) {
         list_views();
         return TSIM_EXIT_OK;
     }
-    tsim_arena_init(&run.arena);
     tsim_arena_init(&run.row);
-    tsim_diags_init(&run.diags);
-    enum tsim_status status = tsim_open_database(&run.arena, arguments, &store, &run.diags);
+    enum tsim_status status = tsim_open_database(run.arena, arguments, &store, run.diags);
     if (status == TSIM_OK)
-        status = tsim_query_open(&run.arena, store, arguments->operands[0], &run.query, &run.diags);
+        status = tsim_query_open(run.arena, store, arguments->operands[0], &run.query, run.diags);
     enum tsim_exit code = status == TSIM_OK ? write_results(&run) : tsim_exit_of(status);
     code = tsim_exit_worse(code, tsim_flush_results());
     tsim_query_close(run.query);
     tsim_store_close(store);
-    tsim_report_diags(arguments, &run.diags);
-    tsim_diags_release(&run.diags);
+    tsim_report_diags(arguments, run.diags);
     tsim_arena_release(&run.row);
-    tsim_arena_release(&run.arena);
     return code;
 }

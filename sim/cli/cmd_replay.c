@@ -14,8 +14,8 @@
 
 struct replay {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     const struct tsim_replay_spec *spec;
     struct tsim_history *executions;
     struct tsim_history_group *groups;
@@ -26,7 +26,7 @@ struct replay {
 /* ---- input ---- */
 
 static enum tsim_status bad_groups(struct replay *r, const struct tsim_value *at) {
-    tsim_diag_hint(tsim_value_error(&r->diags, TSIM_ERR_SCHEMA, at, "", "not a list of ranks"),
+    tsim_diag_hint(tsim_value_error(r->diags, TSIM_ERR_SCHEMA, at, "", "not a list of ranks"),
                    "as ASTRA-sim's groups of communicators: {\"1\": [0, 1], \"2\": [2, 3]}");
     return TSIM_ERR_SCHEMA;
 }
@@ -36,7 +36,7 @@ static enum tsim_status read_group(struct replay *r, const struct tsim_pair *pai
     int32_t *ranks;
     if (pair->value->kind != TSIM_VALUE_SEQUENCE || pair->value->n_items == 0)
         return bad_groups(r, pair->value);
-    ranks = TSIM_NEW_ARRAY(&r->arena, pair->value->n_items, int32_t);
+    ranks = TSIM_NEW_ARRAY(r->arena, pair->value->n_items, int32_t);
     for (size_t i = 0; i < pair->value->n_items; i++) {
         const struct tsim_value *item = pair->value->items[i];
         char *end = NULL;
@@ -54,18 +54,18 @@ static enum tsim_status read_groups(struct replay *r) {
     const struct tsim_value *root;
     if (!r->spec->groups)
         return TSIM_OK;
-    TSIM_TRY(tsim_document_read(&r->arena, r->spec->groups, &root, &r->diags));
-    r->groups = TSIM_NEW_ARRAY(&r->arena, root->n_items, struct tsim_history_group);
+    TSIM_TRY(tsim_document_read(r->arena, r->spec->groups, &root, r->diags));
+    r->groups = TSIM_NEW_ARRAY(r->arena, root->n_items, struct tsim_history_group);
     for (size_t i = 0; i < root->n_items; i++)
         TSIM_TRY(read_group(r, &root->pairs[i]));
     return TSIM_OK;
 }
 
 static enum tsim_status read_traces(struct replay *r) {
-    r->executions = TSIM_NEW_ARRAY(&r->arena, r->spec->n_traces, struct tsim_history);
+    r->executions = TSIM_NEW_ARRAY(r->arena, r->spec->n_traces, struct tsim_history);
     for (size_t i = 0; i < r->spec->n_traces; i++) {
         const struct tsim_replay_trace *trace = &r->spec->traces[i];
-        TSIM_TRY(tsim_chakra_read(&r->arena, trace->file, &r->executions[i], &r->diags));
+        TSIM_TRY(tsim_chakra_read(r->arena, trace->file, &r->executions[i], r->diags));
         if (trace->rank >= 0)
             r->executions[i].rank = (int32_t)trace->rank;
         if (r->executions[i].rank < 0)
@@ -76,15 +76,15 @@ static enum tsim_status read_traces(struct replay *r) {
 
 static enum tsim_status replay(struct replay *r) {
     const struct tsim_arguments *arguments = r->arguments;
-    TSIM_TRY(tsim_replay_load(&r->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides, &r->spec,
-                              &r->diags));
+    TSIM_TRY(tsim_replay_load(r->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides, &r->spec,
+                              r->diags));
     TSIM_TRY(read_groups(r));
     TSIM_TRY(read_traces(r));
     struct tsim_replay_options options = {.by_roofline = r->spec->kernels == TSIM_REPLAY_SIMULATED,
                                           .has_recorded_communication = r->spec->communication == TSIM_REPLAY_RECORDED,
                                           .eager_bytes = r->spec->eager_bytes};
-    return tsim_replay(&r->arena, r->spec->scenario, r->executions, (int32_t)r->spec->n_traces, r->groups, r->n_groups,
-                       &options, &r->result, &r->diags);
+    return tsim_replay(r->arena, r->spec->scenario, r->executions, (int32_t)r->spec->n_traces, r->groups, r->n_groups,
+                       &options, &r->result, r->diags);
 }
 
 /* ---- output ---- */
@@ -102,7 +102,7 @@ static const struct tsim_figure_column COLUMNS[] = {
 };
 
 static void fill_table(struct replay *r, struct tsim_figures *table) {
-    tsim_figures_init(table, &r->arena, "ranks", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    tsim_figures_init(table, r->arena, "ranks", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int32_t i = 0; i < r->result.n_ranks; i++) {
         const struct tsim_replay_rank *rank = &r->result.ranks[i];
         const double values[] = {rank->rank,
@@ -190,14 +190,10 @@ static enum tsim_exit finish(struct replay *r) {
 }
 
 enum tsim_exit tsim_cmd_replay(const struct tsim_arguments *arguments) {
-    struct replay r = {.arguments = arguments};
-    tsim_arena_init(&r.arena);
-    tsim_diags_init(&r.diags);
+    struct replay r = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     enum tsim_exit status = tsim_exit_of(replay(&r));
-    tsim_report_diags(arguments, &r.diags);
+    tsim_report_diags(arguments, r.diags);
     if (status == TSIM_EXIT_OK)
         status = finish(&r);
-    tsim_diags_release(&r.diags);
-    tsim_arena_release(&r.arena);
     return status;
 }

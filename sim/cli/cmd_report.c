@@ -10,8 +10,8 @@
 
 struct report {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     struct tsim_store *store;
     struct tsim_json *page;
     int64_t *runs, *sweeps;
@@ -29,8 +29,8 @@ static bool parse_number(const char *text, int64_t *number) {
 /* "3" is a run, "sweep:3" a sweep. */
 static bool parse_operands(struct report *report) {
     const struct tsim_arguments *arguments = report->arguments;
-    report->runs = TSIM_NEW_ARRAY(&report->arena, arguments->n_operands + 1, int64_t);
-    report->sweeps = TSIM_NEW_ARRAY(&report->arena, arguments->n_operands + 1, int64_t);
+    report->runs = TSIM_NEW_ARRAY(report->arena, arguments->n_operands + 1, int64_t);
+    report->sweeps = TSIM_NEW_ARRAY(report->arena, arguments->n_operands + 1, int64_t);
     for (size_t i = 0; i < arguments->n_operands; i++) {
         const char *text = arguments->operands[i];
         bool is_sweep = strncmp(text, "sweep:", 6) == 0;
@@ -54,8 +54,8 @@ static bool parse_operands(struct report *report) {
 /* Reads one row of text and numbers; *is_there is false if there is none. */
 static enum tsim_status first_row(struct report *report, const char *select, struct tsim_query **query,
                                   bool *is_there) {
-    TSIM_TRY(tsim_query_open(&report->arena, report->store, select, query, &report->diags));
-    enum tsim_status status = tsim_query_next(*query, is_there, &report->diags);
+    TSIM_TRY(tsim_query_open(report->arena, report->store, select, query, report->diags));
+    enum tsim_status status = tsim_query_next(*query, is_there, report->diags);
     if (status != TSIM_OK)
         tsim_query_close(*query);
     return status;
@@ -72,7 +72,7 @@ static enum tsim_status newest(struct report *report, const char *select, int64_
 }
 
 static enum tsim_status nothing_there(struct report *report, const char *what, const char *hint) {
-    tsim_diag_hint(tsim_diags_error(&report->diags, TSIM_ERR_DB,
+    tsim_diag_hint(tsim_diags_error(report->diags, TSIM_ERR_DB,
                                     (struct tsim_place){.file = tsim_db_file(report->arguments)}, "", "%s", what),
                    "%s", hint);
     return TSIM_ERR_DB;
@@ -80,7 +80,7 @@ static enum tsim_status nothing_there(struct report *report, const char *what, c
 
 /* The run is simulated again from the scenario that was logged with every default. */
 static enum tsim_status add_run(struct report *report, int64_t run_id) {
-    struct tsim_arena *arena = &report->arena;
+    struct tsim_arena *arena = report->arena;
     struct tsim_query *query;
     bool is_there;
     const char *select = tsim_arena_printf(
@@ -99,21 +99,21 @@ static enum tsim_status add_run(struct report *report, int64_t run_id) {
     tsim_query_close(query);
     const char *name = tsim_arena_printf(arena, "run %lld", (long long)run_id);
     if (strcmp(version, TSIM_VERSION) != 0)
-        tsim_diags_warning(&report->diags, (struct tsim_place){.file = name}, "",
+        tsim_diags_warning(report->diags, (struct tsim_place){.file = name}, "",
                            "logged by tsim %s, and simulated again by tsim %s", version, TSIM_VERSION);
     struct tsim_scenario_source *source = TSIM_NEW(arena, struct tsim_scenario_source);
     const struct tsim_scenario *scenario;
-    TSIM_TRY(tsim_scenario_open_text(arena, name, text, source, &report->diags));
-    TSIM_TRY(tsim_scenario_load_from(arena, source, NULL, 0, &scenario, &report->diags));
+    TSIM_TRY(tsim_scenario_open_text(arena, name, text, source, report->diags));
+    TSIM_TRY(tsim_scenario_load_from(arena, source, NULL, 0, &scenario, report->diags));
     const struct tsim_logged logged = {.run_id = run_id, .file = tsim_db_file(report->arguments)};
     const struct tsim_page_extent extent = {.logged = &logged,
                                             .most_slices = TSIM_PAGE_MOST_SLICES / (int32_t)report->n_runs,
                                             .ignore_memory = is_simulated};
-    return tsim_page_add_run(arena, report->page, scenario, &extent, &report->diags);
+    return tsim_page_add_run(arena, report->page, scenario, &extent, report->diags);
 }
 
 static enum tsim_status fill(struct report *report) {
-    TSIM_TRY(tsim_open_database(&report->arena, report->arguments, &report->store, &report->diags));
+    TSIM_TRY(tsim_open_database(report->arena, report->arguments, &report->store, report->diags));
     if (report->arguments->n_operands == 0) {
         TSIM_TRY(newest(report, "SELECT max(run_id) FROM runs", report->runs, &report->n_runs));
         TSIM_TRY(newest(report, "SELECT max(sweep_id) FROM sweeps", report->sweeps, &report->n_sweeps));
@@ -123,7 +123,7 @@ static enum tsim_status fill(struct report *report) {
     for (size_t i = 0; i < report->n_runs; i++)
         TSIM_TRY(add_run(report, report->runs[i]));
     for (size_t i = 0; i < report->n_sweeps; i++)
-        TSIM_TRY(tsim_page_add_sweep(&report->arena, report->page, report->store, report->sweeps[i], &report->diags));
+        TSIM_TRY(tsim_page_add_sweep(report->arena, report->page, report->store, report->sweeps[i], report->diags));
     return TSIM_OK;
 }
 
@@ -143,13 +143,10 @@ enum tsim_exit tsim_write_page(const struct tsim_arguments *arguments, const cha
 enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                      struct tsim_store *store, int64_t sweep_id) {
     struct tsim_json *page = tsim_page_new();
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
-    enum tsim_exit code = tsim_exit_of(tsim_page_add_sweep(arena, page, store, sweep_id, &diags));
-    tsim_report_diags(arguments, &diags);
+    enum tsim_exit code = tsim_exit_of(tsim_page_add_sweep(arena, page, store, sweep_id, arguments->diags));
+    tsim_report_diags(arguments, arguments->diags);
     if (code == TSIM_EXIT_OK)
         code = tsim_write_page(arguments, arguments->value[TSIM_OPTION_REPORT], page);
-    tsim_diags_release(&diags);
     tsim_json_release(page);
     return code;
 }
@@ -166,20 +163,16 @@ static enum tsim_exit write(const struct report *report) {
 }
 
 enum tsim_exit tsim_cmd_report(const struct tsim_arguments *arguments) {
-    struct report report = {.arguments = arguments};
+    struct report report = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     enum tsim_exit status = TSIM_EXIT_USAGE;
-    tsim_arena_init(&report.arena);
-    tsim_diags_init(&report.diags);
     report.page = tsim_page_new();
     if (parse_operands(&report)) {
         status = tsim_exit_of(fill(&report));
-        tsim_report_diags(arguments, &report.diags);
+        tsim_report_diags(arguments, report.diags);
     }
     if (status == TSIM_EXIT_OK)
         status = tsim_exit_worse(write(&report), tsim_flush_results());
     tsim_store_close(report.store);
     tsim_json_release(report.page);
-    tsim_diags_release(&report.diags);
-    tsim_arena_release(&report.arena);
     return status;
 }

@@ -165,20 +165,14 @@ static enum tsim_status read_all(const struct tsim_arguments *arguments, struct 
 }
 
 enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments) {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct listed listed = {0};
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    enum tsim_exit status = tsim_exit_of(read_all(arguments, &arena, &listed, &diags));
-    tsim_report_diags(arguments, &diags);
+    enum tsim_exit status = tsim_exit_of(read_all(arguments, arguments->arena, &listed, arguments->diags));
+    tsim_report_diags(arguments, arguments->diags);
     if (status == TSIM_EXIT_OK && arguments->has[TSIM_OPTION_CSV])
-        print_csv(&arena, &listed);
+        print_csv(arguments->arena, &listed);
     else if (status == TSIM_EXIT_OK && !tsim_is_json_on_stdout(arguments))
-        print_tables(&arena, &listed);
+        print_tables(arguments->arena, &listed);
     if (status == TSIM_EXIT_OK && arguments->has[TSIM_OPTION_JSON])
         status = tsim_write_json(arguments, listed_json(&listed));
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
     return status;
 }

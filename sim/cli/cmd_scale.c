@@ -23,8 +23,8 @@ enum { N_CSV_COLUMNS = sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0], MOST_COLUMNS 
 
 struct run {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     struct tsim_scenario_source source;
     struct tsim_store *store;
     struct tsim_scale scale;
@@ -121,7 +121,7 @@ static void add_row(struct run *run, struct tsim_text_table *table, const struct
     add_figure(table, value[TSIM_OUTCOME_MFU], tsim_percent_text);
     if (row->has_cause)
         tsim_text_table_add(
-            table, tsim_arena_printf(&run->arena, "%s (%.0f %%)", cause_text(row->cause), 100 * row->share_frac));
+            table, tsim_arena_printf(run->arena, "%s (%.0f %%)", cause_text(row->cause), 100 * row->share_frac));
     else
         tsim_text_table_add(table, row->point.reason);
 }
@@ -145,7 +145,7 @@ static void print_knee(struct run *run, const struct tsim_style *style, FILE *ou
     tsim_text_wrap(
         out, style, 0,
         tsim_arena_printf(
-            &run->arena, "knee %s %s %s: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss",
+            run->arena, "knee %s %s %s: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss",
             limit_frac > 0 ? "at" : "after",
             tsim_count_text((double)scale->rows[scale->knee].n_accelerators, count, sizeof count), run->devices,
             limit_frac > 0 ? "there" : "at the next count", tsim_step_term(scale->knee_cause)->cause,
@@ -165,7 +165,7 @@ static void print_best(struct run *run, const struct tsim_style *style) {
                                           {"efficiency", true}};
     enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
     struct tsim_text_table table;
-    tsim_text_table_init(&table, &run->arena, columns, N_COLUMNS);
+    tsim_text_table_init(&table, run->arena, columns, N_COLUMNS);
     for (size_t i = 0; i < run->scale.n_rows; i++) {
         const struct tsim_scale_row *row = &run->scale.rows[i];
         add_figure(&table, (double)row->n_accelerators, tsim_count_text);
@@ -176,7 +176,7 @@ static void print_best(struct run *run, const struct tsim_style *style) {
             continue;
         }
         const double *value = row->best->point.outcome.value;
-        tsim_text_table_add(&table, tsim_plan_text(&run->arena, row->best));
+        tsim_text_table_add(&table, tsim_plan_text(run->arena, row->best));
         add_figure(&table, (double)row->best->choice.value[TSIM_PLAN_MICRO_BATCH], tsim_count_text);
         add_figure(&table, value[TSIM_OUTCOME_STEP_TIME], seconds_text);
         add_interval(&table, value);
@@ -196,10 +196,10 @@ static void print_best(struct run *run, const struct tsim_style *style) {
  * knee; the best plans' curve is above it. */
 static void print_curve(struct run *run, const struct tsim_style *style) {
     const struct tsim_scale *scale = &run->scale;
-    double *x = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
-           *y = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
-           *ideal = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
-           *best = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double);
+    double *x = TSIM_NEW_ARRAY(run->arena, scale->n_rows, double),
+           *y = TSIM_NEW_ARRAY(run->arena, scale->n_rows, double),
+           *ideal = TSIM_NEW_ARRAY(run->arena, scale->n_rows, double),
+           *best = TSIM_NEW_ARRAY(run->arena, scale->n_rows, double);
     for (size_t i = 0; i < scale->n_rows; i++) {
         const struct tsim_scale_row *row = &scale->rows[i];
         x[i] = (double)row->n_accelerators;
@@ -223,7 +223,7 @@ static void print_table(struct run *run) {
     struct tsim_text_table table;
     struct tsim_column columns[MOST_COLUMNS];
     struct tsim_fold fold;
-    tsim_text_table_init(&table, &run->arena, columns, fill_columns(run, columns));
+    tsim_text_table_init(&table, run->arena, columns, fill_columns(run, columns));
     for (size_t i = 0; i < run->scale.n_rows; i++)
         add_row(run, &table, &run->scale.rows[i]);
     printf("%s scaling: %s\n\n", run->scale.is_weak ? "weak" : "strong",
@@ -254,7 +254,7 @@ static void print_csv(struct run *run) {
     if (run->is_of_samples)
         columns[CSV_RATE_COLUMN].title = "samples_per_s";
     bool is_replanned = run->arguments->has[TSIM_OPTION_REPLAN];
-    tsim_text_table_init(&table, &run->arena, columns, N_CSV_COLUMNS - (is_replanned ? 0 : N_BEST_CSV_COLUMNS));
+    tsim_text_table_init(&table, run->arena, columns, N_CSV_COLUMNS - (is_replanned ? 0 : N_BEST_CSV_COLUMNS));
     for (size_t i = 0; i < run->scale.n_rows; i++) {
         const struct tsim_scale_row *row = &run->scale.rows[i];
         add_exact(&table, (double)row->n_accelerators);
@@ -271,7 +271,7 @@ static void print_csv(struct run *run) {
         add_exact(&table, row->has_cause ? row->share_frac : (double)NAN);
         if (!is_replanned)
             continue;
-        tsim_text_table_add(&table, row->best ? tsim_plan_text(&run->arena, row->best) : NULL);
+        tsim_text_table_add(&table, row->best ? tsim_plan_text(run->arena, row->best) : NULL);
         add_exact(&table, row->best ? row->best->point.outcome.value[TSIM_OUTCOME_STEP_TIME] : (double)NAN);
     }
     tsim_text_table_print_csv(&table, stdout);
@@ -284,7 +284,7 @@ static void add_cause(struct tsim_json *object, enum tsim_outcome_figure cause, 
 }
 
 static void add_best(struct run *run, struct tsim_json *object, const struct tsim_scale_row *row) {
-    tsim_json_text(object, "plan", tsim_plan_text(&run->arena, row->best));
+    tsim_json_text(object, "plan", tsim_plan_text(run->arena, row->best));
     tsim_json_parsed(object, "set", row->best->set_json);
     tsim_json_number(object, "efficiency", row->best_efficiency_frac);
     tsim_outcome_json(&row->best->point.outcome, tsim_json_object(object, "summary"));
@@ -346,15 +346,15 @@ static enum tsim_status study(struct run *run) {
         .n_overrides = arguments->n_overrides,
         .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
         .n_shards = 1,
-        .started_at = tsim_timestamp(&run->arena),
+        .started_at = tsim_timestamp(run->arena),
     };
-    TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
+    TSIM_TRY(tsim_scenario_open(run->arena, arguments->operands[0], &run->source, run->diags));
     struct tsim_sweep_traits traits;
-    TSIM_TRY(tsim_sweep_traits(&run->arena, &sweep, &traits, &run->diags));
+    TSIM_TRY(tsim_sweep_traits(run->arena, &sweep, &traits, run->diags));
     run->is_of_samples = traits.is_of_samples;
-    run->devices = tsim_arena_printf(&run->arena, "%ss", traits.device);
-    TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &run->store, &run->diags));
-    enum tsim_status status = tsim_scale_run(&run->arena, &sweep, &options, run->store, file, &run->scale, &run->diags);
+    run->devices = tsim_arena_printf(run->arena, "%ss", traits.device);
+    TSIM_TRY(tsim_store_open(run->arena, file ? file : "", TSIM_STORE_WRITE, &run->store, run->diags));
+    enum tsim_status status = tsim_scale_run(run->arena, &sweep, &options, run->store, file, &run->scale, run->diags);
     tsim_search_bar_clear(&bar);
     return status;
 }
@@ -369,20 +369,16 @@ static enum tsim_exit write_results(struct run *run) {
         code = tsim_exit_worse(code, tsim_write_json(run->arguments, scale_json(run)));
     if (run->arguments->has[TSIM_OPTION_REPORT])
         code =
-            tsim_exit_worse(code, tsim_write_sweep_page(&run->arena, run->arguments, run->store, run->scale.sweep_id));
+            tsim_exit_worse(code, tsim_write_sweep_page(run->arena, run->arguments, run->store, run->scale.sweep_id));
     return code;
 }
 
 enum tsim_exit tsim_cmd_scale(const struct tsim_arguments *arguments) {
-    struct run run = {.arguments = arguments};
-    tsim_arena_init(&run.arena);
-    tsim_diags_init(&run.diags);
+    struct run run = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     enum tsim_exit code = tsim_exit_of(study(&run));
-    tsim_report_diags(arguments, &run.diags);
+    tsim_report_diags(arguments, run.diags);
     if (code == TSIM_EXIT_OK)
         code = run.scale.is_interrupted ? TSIM_EXIT_INTERRUPTED : write_results(&run);
     tsim_store_close(run.store);
-    tsim_diags_release(&run.diags);
-    tsim_arena_release(&run.arena);
     return code;
 }

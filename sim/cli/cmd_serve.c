@@ -362,7 +362,6 @@ static enum tsim_exit view_run(struct job *job) {
     if (code == TSIM_EXIT_OK)
         code = tsim_write_page(arguments, NULL, page);
     tsim_json_release(page);
-    tsim_diags_release(&diags);
     return code;
 }
 
@@ -378,10 +377,8 @@ static const char *scenario_file(const struct job *job, struct tsim_arena *arena
 
 static struct tsim_serve_answer send_file(struct job *job, const char *file) {
     struct tsim_file_bytes bytes;
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
     if (!file ||
-        tsim_file_read(&job->arena, file, TSIM_DOCUMENT_MAX_BYTES, "the catalogue's", &bytes, &diags) != TSIM_OK)
+        tsim_file_read(&job->arena, file, TSIM_DOCUMENT_MAX_BYTES, "the catalogue's", &bytes, TSIM_UNHEARD) != TSIM_OK)
         return refuse_with(job, 404, "there is no such file", "GET /api/catalogue?kind=scenarios lists them");
     fputs(bytes.text, tsim_results());
     tsim_heap_free(bytes.text);
@@ -411,7 +408,7 @@ static struct tsim_serve_answer run_command(struct job *job) {
     }
     job->arguments.answer = &job->answer;
     job->arguments.jobs = served->jobs;
-    return answer_of(job, job->route->command ? command->run(&job->arguments) : view_run(job));
+    return answer_of(job, job->route->command ? tsim_command_run(command, &job->arguments) : view_run(job));
 }
 
 static struct tsim_serve_answer answer_job(struct job *job) {
@@ -510,7 +507,6 @@ enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const stru
     tsim_diags_init(&diags);
     enum tsim_status status = try_files(&arena, &diags);
     tsim_report_diags(arguments, &diags);
-    tsim_diags_release(&diags);
     if (status != TSIM_OK || !confine(&arena)) {
         tsim_arena_release(&arena);
         return TSIM_EXIT_IO;

@@ -214,11 +214,9 @@ static void add_guess(struct guess *guess, enum tsim_catalogue_kind kind, const 
 
 static void guess_of_kind(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *word,
                           struct guess *guess) {
-    struct tsim_diags unread;
     const char *const *ids = NULL;
     size_t n_ids = 0, n_before = guess->n;
-    tsim_diags_init(&unread);
-    if (tsim_catalogue_list(arena, kind, &ids, &n_ids, &unread) == TSIM_OK)
+    if (tsim_catalogue_list(arena, kind, &ids, &n_ids, TSIM_UNHEARD) == TSIM_OK)
         for (size_t i = 0; i < n_ids; i++) {
             bool is_exact = strcmp(ids[i], word) == 0;
             if (is_exact && guess->n_exact++ == 0)
@@ -230,7 +228,6 @@ static void guess_of_kind(struct tsim_arena *arena, enum tsim_catalogue_kind kin
     const char *near = guess->n == n_before ? tsim_did_you_mean(word, ids, n_ids) : NULL;
     if (near)
         add_guess(guess, kind, near);
-    tsim_diags_release(&unread);
 }
 
 static bool find_word(struct tsim_arena *arena, const char *word, struct shown *shown) {
@@ -275,19 +272,13 @@ static bool split(const struct tsim_arguments *arguments, struct tsim_arena *are
 }
 
 enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments) {
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct shown shown = {0};
     enum tsim_exit status = TSIM_EXIT_USAGE;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    if (split(arguments, &arena, &shown)) {
-        status = tsim_exit_of(load(&arena, &shown, &diags));
-        tsim_report_diags(arguments, &diags);
+    if (split(arguments, arguments->arena, &shown)) {
+        status = tsim_exit_of(load(arguments->arena, &shown, arguments->diags));
+        tsim_report_diags(arguments, arguments->diags);
     }
     if (status == TSIM_EXIT_OK)
-        status = print_shown(arguments, &arena, &shown);
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+        status = print_shown(arguments, arguments->arena, &shown);
     return status;
 }

@@ -10,8 +10,8 @@
 
 struct run {
     const struct tsim_arguments *arguments;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
     struct tsim_scenario_source source;
     struct tsim_section section;
     struct tsim_sweep sweep;
@@ -58,7 +58,7 @@ static const char *shard_file(struct run *run, const char *file) {
     const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
     if (!dot || (slash && dot < slash) || dot == file)
         dot = file + strlen(file);
-    return tsim_arena_printf(&run->arena, "%.*s.shard-%lld-of-%lld%s", (int)(dot - file), file,
+    return tsim_arena_printf(run->arena, "%.*s.shard-%lld-of-%lld%s", (int)(dot - file), file,
                              (long long)run->shard_number, (long long)run->sweep.n_shards, dot);
 }
 
@@ -141,8 +141,8 @@ static enum tsim_status read_sweep(struct run *run) {
         .overrides = arguments->overrides,
         .n_overrides = arguments->n_overrides,
     };
-    TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
-    TSIM_TRY(tsim_section_read(&run->arena, &run->source, &words, &run->section, &run->diags));
+    TSIM_TRY(tsim_scenario_open(run->arena, arguments->operands[0], &run->source, run->diags));
+    TSIM_TRY(tsim_section_read(run->arena, &run->source, &words, &run->section, run->diags));
     const struct tsim_value *name = tsim_value_find(run->source.root, "name");
     run->output = (struct tsim_sweep_output){
         .scenario = name && name->kind == TSIM_VALUE_SCALAR ? name->text : "",
@@ -153,15 +153,15 @@ static enum tsim_status read_sweep(struct run *run) {
     run->sweep.source = &run->source;
     run->sweep.space = &run->section.space;
     run->sweep.overrides =
-        tsim_overrides_of_points(&run->arena, arguments->overrides, arguments->n_overrides, &run->sweep.n_overrides);
+        tsim_overrides_of_points(run->arena, arguments->overrides, arguments->n_overrides, &run->sweep.n_overrides);
     run->sweep.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY];
-    run->sweep.started_at = tsim_timestamp(&run->arena);
+    run->sweep.started_at = tsim_timestamp(run->arena);
     choose_share(run);
     struct tsim_sweep_traits traits;
-    TSIM_TRY(tsim_sweep_traits(&run->arena, &run->sweep, &traits, &run->diags));
+    TSIM_TRY(tsim_sweep_traits(run->arena, &run->sweep, &traits, run->diags));
     run->output.is_of_samples = traits.is_of_samples;
     tsim_ranking_suit(&run->output.ranking, traits.has_rounds);
-    return tsim_sweep_check(&run->arena, &run->sweep, &run->diags);
+    return tsim_sweep_check(run->arena, &run->sweep, run->diags);
 }
 
 static enum tsim_status compute(struct run *run) {
@@ -169,28 +169,28 @@ static enum tsim_status compute(struct run *run) {
     const char *term = getenv("TERM");
     run->has_bar = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET] &&
                    !arguments->answer;
-    TSIM_TRY(tsim_store_open(&run->arena, run->file ? run->file : "", TSIM_STORE_WRITE, &run->store, &run->diags));
-    TSIM_TRY(tsim_sweep_register(&run->arena, &run->sweep, run->store, &run->sweep_id, &run->diags));
+    TSIM_TRY(tsim_store_open(run->arena, run->file ? run->file : "", TSIM_STORE_WRITE, &run->store, run->diags));
+    TSIM_TRY(tsim_sweep_register(run->arena, &run->sweep, run->store, &run->sweep_id, run->diags));
     enum tsim_status status = tsim_sweep_run(&run->sweep, run->store, run->file, run->sweep_id, tsim_n_jobs(arguments),
-                                             show_progress, run, &run->progress, &run->diags);
+                                             show_progress, run, &run->progress, run->diags);
     end_progress(run);
     return status;
 }
 
 static enum tsim_status write_json(void *context, FILE *out) {
     struct run *run = context;
-    return tsim_sweep_write_json(&run->output, out, &run->diags);
+    return tsim_sweep_write_json(&run->output, out, run->diags);
 }
 
 static enum tsim_exit write_results(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
-    enum tsim_status status = tsim_point_reader_open(&run->arena, run->store, run->sweep_id, run->sweep.shard,
-                                                     run->sweep.n_shards, &run->output.reader, &run->diags);
+    enum tsim_status status = tsim_point_reader_open(run->arena, run->store, run->sweep_id, run->sweep.shard,
+                                                     run->sweep.n_shards, &run->output.reader, run->diags);
     if (status == TSIM_OK && arguments->has[TSIM_OPTION_CSV]) {
-        status = tsim_sweep_print_csv(&run->output, stdout, &run->diags);
+        status = tsim_sweep_print_csv(&run->output, stdout, run->diags);
     } else if (status == TSIM_OK && !tsim_is_json_on_stdout(arguments)) {
         struct tsim_style style = tsim_style_of(stdout);
-        status = tsim_sweep_print(&run->output, &style, stdout, &run->diags);
+        status = tsim_sweep_print(&run->output, &style, stdout, run->diags);
     }
     enum tsim_exit code = tsim_exit_of(status);
     if (status == TSIM_OK && arguments->has[TSIM_OPTION_JSON]) {
@@ -199,7 +199,7 @@ static enum tsim_exit write_results(struct run *run) {
     }
     tsim_point_reader_close(run->output.reader);
     if (status == TSIM_OK && arguments->has[TSIM_OPTION_REPORT])
-        code = tsim_exit_worse(code, tsim_write_sweep_page(&run->arena, arguments, run->store, run->sweep_id));
+        code = tsim_exit_worse(code, tsim_write_sweep_page(run->arena, arguments, run->store, run->sweep_id));
     return code;
 }
 
@@ -229,16 +229,12 @@ static enum tsim_exit finish(struct run *run) {
 }
 
 enum tsim_exit tsim_cmd_sweep(const struct tsim_arguments *arguments) {
-    struct run run = {.arguments = arguments};
-    tsim_arena_init(&run.arena);
-    tsim_diags_init(&run.diags);
+    struct run run = {.arguments = arguments, .arena = arguments->arena, .diags = arguments->diags};
     enum tsim_status status = read_sweep(&run);
     if (status == TSIM_OK)
         status = compute(&run);
     enum tsim_exit code = status == TSIM_OK ? finish(&run) : tsim_exit_of(status);
-    tsim_report_diags(arguments, &run.diags);
+    tsim_report_diags(arguments, run.diags);
     tsim_store_close(run.store);
-    tsim_diags_release(&run.diags);
-    tsim_arena_release(&run.arena);
     return code;
 }

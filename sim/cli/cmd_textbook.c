@@ -301,19 +301,13 @@ static enum tsim_exit write_textbook(const struct tsim_arguments *arguments, str
 
 enum tsim_exit tsim_cmd_textbook(const struct tsim_arguments *arguments) {
     const char *id = arguments->n_operands > 0 ? arguments->operands[0] : NULL;
-    struct tsim_arena arena;
-    struct tsim_diags diags;
     struct tsim_textbook textbook;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    enum tsim_exit status = tsim_exit_of(tsim_textbook_compute(&arena, id, &textbook, &diags));
+    enum tsim_exit status = tsim_exit_of(tsim_textbook_compute(arguments->arena, id, &textbook, arguments->diags));
     if (status != TSIM_EXIT_OK) /* warnings belong to the scenarios, not to the text */
-        tsim_report_diags(arguments, &diags);
+        tsim_report_diags(arguments, arguments->diags);
     else if (textbook.n_examples == 0)
-        status = unknown_example(&arena, id, &diags);
+        status = unknown_example(arguments->arena, id, arguments->diags);
     else
-        status = tsim_exit_worse(write_textbook(arguments, &arena, &textbook), tsim_flush_results());
-    tsim_diags_release(&diags);
-    tsim_arena_release(&arena);
+        status = tsim_exit_worse(write_textbook(arguments, arguments->arena, &textbook), tsim_flush_results());
     return status;
 }

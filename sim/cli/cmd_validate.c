@@ -236,30 +236,23 @@ static enum tsim_exit check_gate(const struct tsim_arguments *arguments, const s
 }
 
 enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments) {
-    struct tsim_arena arena;
-    struct tsim_diags log_diags;
     struct tsim_validation validation;
-    tsim_arena_init(&arena);
-    tsim_diags_init(&log_diags);
-    const char *started_at = tsim_timestamp(&arena);
-    if (arguments->has[TSIM_OPTION_DB] && tsim_output_try(tsim_db_file(arguments), &log_diags) != TSIM_OK) {
-        tsim_report_diags(arguments, &log_diags);
-        tsim_diags_release(&log_diags);
-        tsim_arena_release(&arena);
+    const char *started_at = tsim_timestamp(arguments->arena);
+    if (arguments->has[TSIM_OPTION_DB] && tsim_output_try(tsim_db_file(arguments), arguments->diags) != TSIM_OK) {
+        tsim_report_diags(arguments, arguments->diags);
         return TSIM_EXIT_IO;
     }
-    tsim_validate(&arena, arguments->operands, arguments->n_operands, arguments->overrides, arguments->n_overrides,
-                  arguments->has[TSIM_OPTION_IGNORE_MEMORY], tsim_n_jobs(arguments), &validation);
+    tsim_validate(arguments->arena, arguments->operands, arguments->n_operands, arguments->overrides,
+                  arguments->n_overrides, arguments->has[TSIM_OPTION_IGNORE_MEMORY], tsim_n_jobs(arguments),
+                  &validation);
     enum tsim_exit status = report_cases(arguments, &validation);
     if (arguments->has[TSIM_OPTION_DB])
-        status =
-            tsim_exit_worse(status, tsim_exit_of(log_cases(arguments, &arena, &validation, started_at, &log_diags)));
-    status = tsim_exit_worse(status, write_results(arguments, &arena, &validation, &log_diags));
+        status = tsim_exit_worse(
+            status, tsim_exit_of(log_cases(arguments, arguments->arena, &validation, started_at, arguments->diags)));
+    status = tsim_exit_worse(status, write_results(arguments, arguments->arena, &validation, arguments->diags));
     status = tsim_exit_worse(status, tsim_flush_results());
-    tsim_report_diags(arguments, &log_diags);
+    tsim_report_diags(arguments, arguments->diags);
     status = tsim_exit_worse(status, check_gate(arguments, &validation.score));
     tsim_validation_release(&validation);
-    tsim_diags_release(&log_diags);
-    tsim_arena_release(&arena);
     return status;
 }

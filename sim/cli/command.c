@@ -33,6 +33,19 @@ bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, c
     return false;
 }
 
+enum tsim_exit tsim_command_run(const struct tsim_command *command, struct tsim_arguments *arguments) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    arguments->arena = &arena;
+    arguments->diags = &diags;
+    enum tsim_exit status = command->run(arguments);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return status;
+}
+
 enum tsim_exit tsim_exit_of(enum tsim_status status) {
     switch (status) {
     case TSIM_OK:
@@ -72,20 +85,15 @@ static void add_diagnostics(struct tsim_answer *answer, const struct tsim_diags 
     }
 }
 
-void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim_diags *diags) {
-    if (arguments->answer) {
+void tsim_report_diags(const struct tsim_arguments *arguments, struct tsim_diags *diags) {
+    if (arguments->answer)
         add_diagnostics(arguments->answer, diags);
-        return;
-    }
-    if (!arguments->has[TSIM_OPTION_QUIET]) {
-        tsim_diags_print(diags, tsim_messages());
-        return;
-    }
-    for (size_t i = 0; i < diags->n_items; i++) {
+    for (size_t i = 0; i < diags->n_items && !arguments->answer; i++) {
         struct tsim_diags one = {.items = &diags->items[i], .n_items = 1, .n_errors = 1};
-        if (!diags->items[i].is_warning)
+        if (!diags->items[i].is_warning || !arguments->has[TSIM_OPTION_QUIET])
             tsim_diags_print(&one, tsim_messages());
     }
+    tsim_diags_release(diags);
 }
 
 bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments) {
@@ -102,7 +110,6 @@ bool tsim_can_write(const struct tsim_arguments *arguments) {
             tsim_output_try(arguments->value[WRITTEN[i]], &diags);
     bool can = diags.n_errors == 0;
     tsim_report_diags(arguments, &diags);
-    tsim_diags_release(&diags);
     return can;
 }
 
@@ -176,13 +183,10 @@ enum tsim_exit tsim_flush_results(void) {
 }
 
 bool tsim_find_file_kind(struct tsim_arena *arena, const char *file, enum tsim_catalogue_kind *kind) {
-    struct tsim_diags unread;
     const struct tsim_value *root = NULL;
     if (strcmp(file, "-") == 0)
         return false;
-    tsim_diags_init(&unread);
-    tsim_document_read(arena, file, &root, &unread);
-    tsim_diags_release(&unread);
+    tsim_document_read(arena, file, &root, TSIM_UNHEARD);
     for (int k = 0; root && k < TSIM_CATALOGUE_SCENARIOS; k++) {
         *kind = (enum tsim_catalogue_kind)k;
         const char *schema = tsim_arena_printf(arena, "tsim/%s/v1", tsim_catalogue_word(*kind));

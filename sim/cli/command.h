@@ -50,6 +50,9 @@ struct tsim_answer {
     FILE *progress; /* receives a line of JSON now and then; NULL: nobody waits for it */
 };
 
+/* Runs a command with an arena and a list of diagnostics of its own. */
+enum tsim_exit tsim_command_run(const struct tsim_command *command, struct tsim_arguments *arguments);
+
 /* Prints "WHAT 'NAME'; did you mean 'NEAR'?" to standard error. */
 void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names);
 
@@ -64,8 +67,8 @@ enum tsim_exit tsim_exit_of(enum tsim_status status);
  * memory, then a gate. */
 enum tsim_exit tsim_exit_worse(enum tsim_exit a, enum tsim_exit b);
 
-/* Prints the list on standard error, with --quiet only its errors. */
-void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim_diags *diags);
+/* Prints the list on standard error, with --quiet only its errors, and empties it. */
+void tsim_report_diags(const struct tsim_arguments *arguments, struct tsim_diags *diags);
 
 /* Returns whether JSON takes standard output (--json without a FILE). */
 bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);

@@ -52,7 +52,7 @@ static enum tsim_exit run_command(int argc, char **argv) {
             if (!tsim_command_takes(command, TSIM_OPTION_PORT)) /* a server's limits are those of its requests */
                 tsim_limits_set(&arguments);
             tsim_operands_open(&arena, &arguments, &caller);
-            status = command->run ? command->run(&arguments) : tsim_cmd_serve(&arguments, &TSIM_COMMANDS);
+            status = command->run ? tsim_command_run(command, &arguments) : tsim_cmd_serve(&arguments, &TSIM_COMMANDS);
         }
     }
     tsim_caller_set(NULL);

@@ -8,19 +8,16 @@
 /* Reads scenarios that are pipes (tsim run <(generate)) and lends them under their names, because commands look at what
  * a file is before they read it. A pipe that cannot be read is left to the next reader. */
 static void read_pipes(struct tsim_arena *arena, const struct tsim_arguments *arguments, struct tsim_caller *caller) {
-    struct tsim_diags unread;
     struct tsim_file_bytes bytes;
     struct stat info;
-    tsim_diags_init(&unread);
     for (size_t i = 0; i < arguments->n_operands; i++) {
         const char *file = arguments->operands[i];
         if (stat(file, &info) != 0 || !S_ISFIFO(info.st_mode) ||
-            tsim_file_read(arena, file, TSIM_DOCUMENT_MAX_BYTES, "", &bytes, &unread) != TSIM_OK)
+            tsim_file_read(arena, file, TSIM_DOCUMENT_MAX_BYTES, "", &bytes, TSIM_UNHEARD) != TSIM_OK)
             continue;
         tsim_caller_lend(caller, file, tsim_arena_strndup(arena, bytes.text, bytes.size), bytes.size);
         tsim_heap_free(bytes.text);
     }
-    tsim_diags_release(&unread);
     if (caller->n_lent > 0)
         tsim_caller_set(caller);
 }

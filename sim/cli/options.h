@@ -110,6 +110,8 @@ struct tsim_answer; /* see command.h */
 
 struct tsim_arguments {
     const struct tsim_command *command;
+    struct tsim_arena *arena;   /* for what lasts as long as the command; tsim_command_run makes and releases it, */
+    struct tsim_diags *diags;   /* and the list of the command's mistakes */
     struct tsim_answer *answer; /* NULL: a person called the command; else it answers a request of `tsim serve` */
     const char **operands;
     size_t n_operands;

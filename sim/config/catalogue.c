@@ -292,13 +292,9 @@ static const char *nearest_id(enum tsim_catalogue_kind kind, const char *word, c
 
 const char *tsim_catalogue_nearest(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *word) {
     const char *folder = tsim_catalogue_folder(arena), *const * ids;
-    struct tsim_diags unread;
     size_t n_ids;
-    tsim_diags_init(&unread);
-    bool is_listed = folder && list_ids(arena, folder, kind, &ids, &n_ids, &unread) == TSIM_OK;
-    const char *near = is_listed ? nearest_id(kind, word, ids, n_ids) : NULL;
-    tsim_diags_release(&unread);
-    return near;
+    bool is_listed = folder && list_ids(arena, folder, kind, &ids, &n_ids, TSIM_UNHEARD) == TSIM_OK;
+    return is_listed ? nearest_id(kind, word, ids, n_ids) : NULL;
 }
 
 /* ---- references ---- */

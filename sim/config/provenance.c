@@ -19,14 +19,12 @@ static const struct tsim_recorded_file *file_of(struct tsim_term_recorder *recor
         if (file->kind == kind && strcmp(file->id, id) == 0)
             return file;
     struct tsim_recorded_file *file = TSIM_NEW(recorder->arena, struct tsim_recorded_file);
-    struct tsim_diags diags;
     *file = (struct tsim_recorded_file){.kind = kind, .id = id, .next = recorder->files};
-    tsim_diags_init(&diags);
-    enum tsim_status status = tsim_catalogue_describe(recorder->arena, kind, id, &file->entries, &file->n, &diags);
+    enum tsim_status status =
+        tsim_catalogue_describe(recorder->arena, kind, id, &file->entries, &file->n, TSIM_UNHEARD);
     if (status != TSIM_OK)
         file->n = 0;
     file->is_unreadable = status == TSIM_ERR_IO;
-    tsim_diags_release(&diags);
     recorder->files = file;
     return file;
 }

@@ -83,19 +83,15 @@ bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *
     const struct tsim_document document = {.arena = arena, .file = "", .text = "", .is_override = true};
     const struct tsim_value root = {.kind = TSIM_VALUE_MAPPING, .document = &document};
     struct tsim_draft *draft = TSIM_NEW(arena, struct tsim_draft);
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
-    diags.is_mute = true;
-    struct tsim_reader reader = {.arena = arena, .diags = &diags};
+    struct tsim_reader reader = {.arena = arena, .diags = TSIM_UNHEARD};
     draft->root = &root;
     draft_choice(job, choice, draft);
     draft->scenario.variability = (struct tsim_variability_spec){.straggler_slowdown = 1};
     tsim_draft_fill_plan(draft);
     tsim_draft_validate(draft, &reader);
-    bool is_valid = diags.n_errors == 0;
+    bool is_valid = reader.diags->n_errors == 0;
     if (is_valid)
         tsim_draft_finish(draft, arena);
-    tsim_diags_release(&diags);
     *scenario = &draft->scenario;
     return is_valid && replan_stages(arena, job, choice, &draft->scenario.training);
 }

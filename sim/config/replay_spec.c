@@ -153,8 +153,7 @@ static enum tsim_status load_cluster(struct tsim_arena *arena, struct tsim_repla
     const struct tsim_accelerator *accelerator = spec->scenario->cluster.node->accelerator;
     for (size_t i = 0; i < sizeof PREFERRED / sizeof PREFERRED[0]; i++)
         if (accelerator->peak_flops_per_s[PREFERRED[i]] > 0) {
-            diags->n_items = before.n_items; /* warnings, which come again */
-            diags->n_warnings = before.n_warnings;
+            tsim_diags_take_back(diags, &before);
             spec->precision = PREFERRED[i];
             return load_scenario(arena, spec, root, diags);
         }
@@ -215,15 +214,12 @@ enum tsim_status tsim_replay_load_text(struct tsim_arena *arena, const char *fil
 
 bool tsim_replay_is(const char *file) {
     struct tsim_arena arena;
-    struct tsim_diags diags;
     const struct tsim_value *root = NULL;
     if (strcmp(file, "-") == 0)
         return false;
     tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
-    tsim_document_read(&arena, file, &root, &diags);
+    tsim_document_read(&arena, file, &root, TSIM_UNHEARD);
     bool is = root && tsim_value_is_text(tsim_value_find(root, "schema"), SCHEMA[0].word);
-    tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return is;
 }

@@ -192,17 +192,14 @@ static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, con
 static const struct tsim_scenario *read_stage(struct tsim_reader *reader, const struct tsim_draft *draft,
                                               const struct tsim_value *stage) {
     const struct tsim_value *root = without_path(reader->arena, draft->root, "training.stages");
-    struct tsim_diags unheard;
-    struct tsim_reader quiet = {.arena = reader->arena, .diags = &unheard, .files = reader->files};
+    struct tsim_reader quiet = {.arena = reader->arena, .diags = TSIM_UNHEARD, .files = reader->files};
     struct tsim_draft *own = TSIM_NEW(reader->arena, struct tsim_draft);
-    tsim_diags_init(&unheard);
     for (size_t k = 0; k < TSIM_N_STAGE_KEYS; k++) {
         const struct tsim_value *value = tsim_value_find(stage, tsim_stage_keys[k].key);
         if (value)
-            (void)tsim_value_set(reader->arena, root, tsim_stage_keys[k].path, value, NULL, 0, &root, &unheard);
+            (void)tsim_value_set(reader->arena, root, tsim_stage_keys[k].path, value, NULL, 0, &root, quiet.diags);
     }
     bool is_valid = read_draft(&quiet, own, root, NULL, draft->is_job);
-    tsim_diags_release(&unheard);
     quiet.diags = reader->diags;
     if (!is_valid && !read_draft(&quiet, own, root, NULL, draft->is_job)) /* again, to say why not */
         return NULL;
@@ -444,7 +441,7 @@ enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, 
     const struct tsim_value *document = NULL;
     size_t first = diags->n_items;
     enum tsim_status status = tsim_document_read(arena, file, &document, diags);
-    if (status == TSIM_ERR_IO)
+    if (status == TSIM_ERR_IO && diags->n_items > first)
         hint_at_file(arena, file, &diags->items[diags->n_items - 1]);
     if (status == TSIM_ERR_SYNTAX && is_launch_name(file) && diags->n_items > first)
         tsim_diag_hint(&diags->items[first],

@@ -345,7 +345,7 @@ static enum tsim_exit work(const char *name, const char *const *words, size_t n_
     char **all = command_line(&arena, command, words, n_words, &n_all);
     if (tsim_options_parse(&arena, command, n_all, all, &arguments, tsim_messages())) {
         arguments.answer = answer;
-        code = command->run(&arguments);
+        code = tsim_command_run(command, &arguments);
     }
     tsim_arena_release(&arena);
     return code;

@@ -81,12 +81,9 @@ static double peak_bytes(const struct change *change) {
 static bool propose_two(struct change *change, struct tsim_override first, const struct tsim_override *second) {
     struct tsim_override settings[] = {first, second ? *second : first};
     size_t n = second ? 2 : 1;
-    struct tsim_diags diags;
     TSIM_ASSERT(change->n_settings + n <= MAX_SETTINGS);
-    tsim_diags_init(&diags);
-    diags.is_mute = true;
-    bool is_valid = tsim_scenario_propose(change->arena, change->scenario, settings, n, &change->scenario, &diags);
-    tsim_diags_release(&diags);
+    bool is_valid =
+        tsim_scenario_propose(change->arena, change->scenario, settings, n, &change->scenario, TSIM_UNHEARD);
     for (size_t i = 0; i < n && is_valid; i++)
         change->settings[change->n_settings++] = settings[i];
     return is_valid;

@@ -153,12 +153,7 @@ bool tsim_experts_keep_step(const struct tsim_scenario *scenario) {
 }
 
 bool tsim_is_played(const struct tsim_scenario *scenario) {
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
-    diags.is_mute = true;
-    enum tsim_status status = tsim_refuse_unplayed(scenario, &diags);
-    tsim_diags_release(&diags);
-    return status == TSIM_OK;
+    return tsim_refuse_unplayed(scenario, TSIM_UNHEARD) == TSIM_OK;
 }
 
 enum tsim_detail tsim_screening_detail(const struct tsim_scenario *scenario) {

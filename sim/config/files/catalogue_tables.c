@@ -95,7 +95,7 @@ bool tsim_has_flash(const struct tsim_accelerator *accelerator, enum tsim_attent
 
 static const struct tsim_key EFFICIENCY_KEYS[] = {
     {.key = "matrix_sustained", .kind = TSIM_KEY_MAPPING, .table = &SUSTAINED,
-     .help = "fractions of the peaks that long matrix products reach; default: 0.65 of each, an estimate"},
+     .help = "fractions of the peaks that long matrix products reach; default: hardware/families/middle.yaml, estimates"},
     SHARE("fp8_gradients", offsetof(struct tsim_accelerator, fp8_gradients_frac), false,
           "rate of fp8 products that promote their sums to fp32 (gradients; with block scaling all), relative to other fp8 products; 0: alike"),
     SHARE("accumulation_exposed", offsetof(struct tsim_accelerator, accumulation_exposed_frac), false,
@@ -112,7 +112,7 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
     SHARE("speed_spread", offsetof(struct tsim_accelerator, speed_spread_frac), false,
           "coefficient of variation of the matrix rates between specimens; 0: all alike"),
     {.key = "attention", .kind = TSIM_KEY_MAPPING, .table = &FLASH,
-     .help = "fractions of the peak that flash attention reaches on long sequences; default: 0.25, 0.35, 0.4, estimates"},
+     .help = "fractions of the peak that flash attention reaches on long sequences; default: hardware/families/middle.yaml, estimates"},
     {.key = "kernel_latency", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .default_text = "3 us", .is_guessed = true,
      .unit = "us",
      .max = 1, .offset = offsetof(struct tsim_accelerator, kernel_latency_s), .help = "time of a kernel beside its roofline time"},
@@ -497,19 +497,24 @@ static void guess(const struct tsim_checked *c, const char *key, double value, d
 /* Fills in what the file leaves out and peaks and limits suggest: the middle of the catalogue's accelerators. A
  * mapping that is there says what the accelerator has, and is not added to. */
 static void guess_accelerator(const struct tsim_checked *c, struct tsim_accelerator *a) {
-    static const struct {
-        enum tsim_flash flash;
-        double frac;
-    } FLASH_FRACS[] = {{TSIM_FLASH1, 0.25}, {TSIM_FLASH2, 0.35}, {TSIM_FLASH3, 0.4}};
     bool has_sustained = tsim_value_find_path(c->mapping, "efficiency.matrix_sustained"),
          has_attention = tsim_value_find_path(c->mapping, "efficiency.attention");
+    struct tsim_reader quiet = *c->reader;
+    struct tsim_accelerator middle = {0};
+    quiet.note = NULL;
+    if (!has_sustained || !has_attention)
+        tsim_schema_read(
+            &quiet, &EFFICIENCY,
+            tsim_value_find(tsim_catalogue_family(c->reader, TSIM_CATALOGUE_ACCELERATORS, "middle"), "efficiency"),
+            at_key(c, "efficiency"), &middle);
     for (int p = 0; p < TSIM_N_PRECISIONS && !has_sustained; p++)
         if (a->peak_flops_per_s[p] > 0)
-            guess(c, tsim_schema_path(c->reader->arena, "efficiency.matrix_sustained", SUSTAINED_KEYS[p].key), 0.65,
-                  &a->matrix_sustained_frac[p]);
-    for (size_t i = 0; i < sizeof FLASH_FRACS / sizeof FLASH_FRACS[0] && !has_attention; i++)
-        guess(c, tsim_schema_path(c->reader->arena, "efficiency.attention", FLASH_KEYS[i].key), FLASH_FRACS[i].frac,
-              &a->attention_frac[FLASH_FRACS[i].flash]);
+            guess(c, tsim_schema_path(c->reader->arena, "efficiency.matrix_sustained", SUSTAINED_KEYS[p].key),
+                  middle.matrix_sustained_frac[p], &a->matrix_sustained_frac[p]);
+    for (int f = 0; f < TSIM_N_FLASH && !has_attention; f++)
+        if (middle.attention_frac[f] > 0)
+            guess(c, tsim_schema_path(c->reader->arena, "efficiency.attention", FLASH_KEYS[f].key),
+                  middle.attention_frac[f], &a->attention_frac[f]);
     const double *peak = a->peak_flops_per_s;
     double half = fmax(fmax(peak[TSIM_BF16], peak[TSIM_FP16]), peak[TSIM_FP8] / 2);
     if (a->vector_flops_per_s <= 0)

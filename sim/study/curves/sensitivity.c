@@ -136,15 +136,10 @@ static bool propose(struct tsim_arena *arena, const struct tsim_scenario *scenar
                     enum tsim_dimension dimension, double factor, const struct tsim_scenario **changed) {
     struct tsim_override proposals[MOST_KEYS];
     char text[MOST_KEYS][64];
-    struct tsim_diags diags;
     for (int i = 0; i < keys->n; i++)
         proposals[i] = (struct tsim_override){
             keys->of[i].path, tsim_quantity_si(keys->of[i].value * factor, dimension, text[i], sizeof text[i])};
-    tsim_diags_init(&diags);
-    diags.is_mute = true;
-    bool is_valid = tsim_scenario_propose(arena, scenario, proposals, (size_t)keys->n, changed, &diags);
-    tsim_diags_release(&diags);
-    return is_valid;
+    return tsim_scenario_propose(arena, scenario, proposals, (size_t)keys->n, changed, TSIM_UNHEARD);
 }
 
 /* Runs with the changed value; the result is NAN if the rules refuse it. */

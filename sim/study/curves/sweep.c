@@ -654,8 +654,6 @@ enum tsim_status tsim_sweep_traits(struct tsim_arena *arena, const struct tsim_s
     if (status == TSIM_OK)
         *traits = (struct tsim_sweep_traits){tsim_model_is_of_samples(scenario->model), tsim_has_rounds(scenario),
                                              tsim_device_word(scenario->cluster.node->accelerator)};
-    diags->n_items = before.n_items; /* its other mistakes are said of the points that have them */
-    diags->n_errors = before.n_errors;
-    diags->n_warnings = before.n_warnings;
+    tsim_diags_take_back(diags, &before); /* its other mistakes are said of the points that have them */
     return TSIM_OK;
 }

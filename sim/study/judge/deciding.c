@@ -59,9 +59,7 @@ const struct tsim_plan *tsim_deciding_play(struct tsim_deciding *d, const struct
     struct tsim_plan *plan = TSIM_NEW(d->arena, struct tsim_plan);
     const struct tsim_scenario *scenario;
     struct tsim_arena scratch;
-    struct tsim_diags diags; /* the search has played it, if only by its passes */
     tsim_arena_init(&scratch);
-    tsim_diags_init(&diags);
     *plan = *screened;
     bool is_good = tsim_scenario_replan(&scratch, plan->candidate->job, &plan->choice, &scenario);
     if (is_good) {
@@ -70,9 +68,9 @@ const struct tsim_plan *tsim_deciding_play(struct tsim_deciding *d, const struct
         whole.reliability.node_mtbf_s /= failures;
         for (int c = 0; c < TSIM_N_COMPONENTS; c++)
             whole.reliability.component_mtbf_s[c] /= failures;
-        is_good = tsim_plan_play(d->arena, &d->evidence, &whole, plan, &diags) == TSIM_OK;
+        /* The search has played it, if only by its passes. */
+        is_good = tsim_plan_play(d->arena, &d->evidence, &whole, plan, TSIM_UNHEARD) == TSIM_OK;
     }
-    tsim_diags_release(&diags);
     tsim_arena_release(&scratch);
     return is_good ? plan : NULL;
 }

@@ -197,11 +197,8 @@ static enum tsim_status search_space(struct tsim_deciding *d, const struct tsim_
     tsim_space_of_machines(d->arena, d->search->source, d->overrides, d->n_overrides, d->search->has_fabrics, axes,
                            priced);
     axes = priced;
-    struct tsim_diags warnings; /* of candidates that tsim chose */
-    tsim_diags_init(&warnings);
     enum tsim_status status = tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes,
-                                                   TSIM_PLAN_COARSE, space, d->search->axes ? d->diags : &warnings);
-    tsim_diags_release(&warnings);
+                                                   TSIM_PLAN_COARSE, space, d->search->axes ? d->diags : TSIM_UNHEARD);
     if (status != TSIM_OK) /* runs once more, to report the reason */
         return tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes, TSIM_PLAN_COARSE,
                                     space, d->diags);
@@ -528,7 +525,6 @@ static bool is_rival(const struct tsim_fabric *own, const struct tsim_fabric *ot
 static double step_on(struct tsim_deciding *d, const struct tsim_offer *choice, const struct tsim_fabric *fabric) {
     const struct tsim_scenario *scenario;
     struct tsim_result *result = TSIM_NEW(d->arena, struct tsim_result);
-    struct tsim_diags diags; /* the NAN reports what cannot be played */
     if (!tsim_scenario_replan(d->arena, tsim_offer_job(choice), &choice->plan->choice, &scenario) ||
         (fabric->routing == TSIM_ROUTING_ECMP && fabric->topology == TSIM_TOPOLOGY_FAT_TREE &&
          scenario->n_accelerators > MOST_HASHED))
@@ -537,9 +533,8 @@ static double step_on(struct tsim_deciding *d, const struct tsim_offer *choice, 
     on_fabric.cluster.fabric = fabric;
     on_fabric.simulation.detail = TSIM_DETAIL_OPERATORS;
     const struct tsim_run_options options = {.is_brief = true, .is_step = true};
-    tsim_diags_init(&diags);
-    enum tsim_status status = tsim_train_run(d->arena, &on_fabric, &options, result, &diags);
-    tsim_diags_release(&diags);
+    enum tsim_status status =
+        tsim_train_run(d->arena, &on_fabric, &options, result, TSIM_UNHEARD); /* the NAN says it */
     return status == TSIM_OK && result->step.fits ? result->step.terms.time_s : (double)NAN;
 }
 
@@ -561,11 +556,8 @@ static struct tsim_priced_network network_of(struct tsim_deciding *d, const stru
         .bill = tsim_network_bill(fabric, tsim_offer_nodes(offer) * (double)tsim_offer_job(offer)->cluster.node->nics)};
     const struct tsim_catalogue_entry *entries = NULL;
     size_t n = 0;
-    struct tsim_diags diags; /* a fabric of the user's own has no entries */
-    tsim_diags_init(&diags);
-    if (tsim_catalogue_describe(d->arena, TSIM_CATALOGUE_FABRICS, fabric->name, &entries, &n, &diags) != TSIM_OK)
-        n = 0;
-    tsim_diags_release(&diags);
+    if (tsim_catalogue_describe(d->arena, TSIM_CATALOGUE_FABRICS, fabric->name, &entries, &n, TSIM_UNHEARD) != TSIM_OK)
+        n = 0; /* a fabric of the user's own has no entries */
     struct tsim_catalogue_entry a_switch = entry_of(entries, n, "switch_price", fabric->switch_usd),
                                 a_link = entry_of(entries, n, "link_price", fabric->link_usd);
     network.low_usd = network.bill.switches * a_switch.interval[0] + network.bill.links * a_link.interval[0];
@@ -689,13 +681,11 @@ static enum tsim_status read_goal(struct tsim_deciding *d) {
     for (size_t i = 0; i < search->n_overrides; i++)
         d->overrides[i] = search->overrides[i];
     d->n_overrides = search->n_overrides;
-    struct tsim_diags first; /* reported again once the goal's length is known */
-    tsim_diags_init(&first);
-    if (tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, &first) == TSIM_OK) {
+    /* Mistakes are reported again once the goal's length is known. */
+    if (tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, TSIM_UNHEARD) == TSIM_OK) {
         check_goal(job, d->diags);
         length = d->diags->n_errors > 0 ? 0 : length_of(d, job);
     }
-    tsim_diags_release(&first);
     if (d->diags->n_errors > 0)
         return TSIM_ERR_SCHEMA;
     if (length > 0) {

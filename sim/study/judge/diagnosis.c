@@ -127,12 +127,7 @@ static void add_measured(struct tsim_diagnosis *d, const struct tsim_profile *pr
 
 static bool propose(struct study *study, const struct tsim_scenario *from, const struct tsim_override *settings,
                     size_t n, const struct tsim_scenario **scenario) {
-    struct tsim_diags unheard;
-    tsim_diags_init(&unheard);
-    unheard.is_mute = true;
-    bool is_valid = tsim_scenario_propose(study->arena, from, settings, n, scenario, &unheard);
-    tsim_diags_release(&unheard);
-    return is_valid;
+    return tsim_scenario_propose(study->arena, from, settings, n, scenario, TSIM_UNHEARD);
 }
 
 /* Returns the step without variation; 0 if it was not simulated. */
@@ -140,10 +135,7 @@ static double steady_time_s(struct study *study, const struct tsim_scenario *sce
     const struct tsim_run_options options = {
         .is_steady = true, .is_brief = true, .is_step = true, .ignore_memory = ignores_memory};
     struct tsim_result result;
-    struct tsim_diags unheard;
-    tsim_diags_init(&unheard);
-    bool is_run = tsim_train_run(study->arena, scenario, &options, &result, &unheard) == TSIM_OK;
-    tsim_diags_release(&unheard);
+    bool is_run = tsim_train_run(study->arena, scenario, &options, &result, TSIM_UNHEARD) == TSIM_OK;
     return is_run && result.step.simulated ? result.step.terms.time_s : 0;
 }
 

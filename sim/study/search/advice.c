@@ -36,15 +36,12 @@ struct candidates {
 static bool add_several(struct candidates *list, const struct tsim_override *settings, size_t n_settings) {
     struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
     struct candidate *candidate = &list->items[list->n];
-    struct tsim_diags diags;
     TSIM_ASSERT(list->n < MAX_CANDIDATES && n_settings <= MAX_SETTINGS);
-    tsim_diags_init(&diags);
-    diags.is_mute = true;
     *candidate = (struct candidate){.n_settings = n_settings};
     memcpy(candidate->settings, settings, n_settings * sizeof *settings);
-    bool is_good = tsim_scenario_propose(list->arena, list->base, settings, n_settings, &candidate->scenario, &diags) &&
-                   tsim_scenario_unsupported(list->arena, candidate->scenario, lacks) <= list->n_unsupported;
-    tsim_diags_release(&diags);
+    bool is_good =
+        tsim_scenario_propose(list->arena, list->base, settings, n_settings, &candidate->scenario, TSIM_UNHEARD) &&
+        tsim_scenario_unsupported(list->arena, candidate->scenario, lacks) <= list->n_unsupported;
     list->n += is_good;
     return is_good;
 }
@@ -240,15 +237,12 @@ static void bound(struct tsim_arena *arena, struct candidate *candidate) {
 
 static double simulate(const struct tsim_scenario *scenario, const struct tsim_run_memo *memo) {
     struct tsim_arena arena;
-    struct tsim_diags diags;
     struct tsim_result result;
     const struct tsim_run_options options = {.is_steady = true, .is_brief = true, .is_step = true, .memo = memo};
     tsim_arena_init(&arena);
-    tsim_diags_init(&diags);
     double time_s = 0;
-    if (tsim_train_run(&arena, scenario, &options, &result, &diags) == TSIM_OK && result.step.simulated)
+    if (tsim_train_run(&arena, scenario, &options, &result, TSIM_UNHEARD) == TSIM_OK && result.step.simulated)
         time_s = result.step.terms.time_s;
-    tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return time_s;
 }

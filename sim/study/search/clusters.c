@@ -74,18 +74,16 @@ static size_t add_own(void *context, const struct tsim_choice *choice,
     const struct tsim_node *node;
     const char *id = NULL, *fabric = NULL;
     size_t n = 0;
-    struct tsim_diags diags; /* mistakes in a node's file are told when the node is a candidate */
     for (size_t i = 0; i < choice->n_settings; i++)
         id = strcmp(choice->settings[i].path, "cluster.node") == 0 ? choice->settings[i].text : id;
     if (!id || strpbrk(id, "{}[]:\"'"))
         return 0;
-    tsim_diags_init(&diags);
-    if (tsim_catalogue_load_node(m->arena, id, &node, &diags) == TSIM_OK) {
-        if (m->adds_fabric && tsim_usual_fabric(m->arena, node, &fabric, &diags) == TSIM_OK && fabric)
+    /* Mistakes in a node's file are told when the node is a candidate. */
+    if (tsim_catalogue_load_node(m->arena, id, &node, TSIM_UNHEARD) == TSIM_OK) {
+        if (m->adds_fabric && tsim_usual_fabric(m->arena, node, &fabric, TSIM_UNHEARD) == TSIM_OK && fabric)
             own[n++] = (struct tsim_override){"cluster.fabric", fabric, NULL};
         n += own_prices(m, id, node, choice, own + n);
     }
-    tsim_diags_release(&diags);
     for (size_t i = 0; i < n; i++)
         settings[i] =
             (struct tsim_space_setting){own[i].path, own[i].value, tsim_text_json(m->arena, own[i].value), NULL};

@@ -523,9 +523,7 @@ static struct tsim_choice with_more(struct builder *b, const struct tsim_choice 
 
 void tsim_space_add(struct tsim_arena *arena, const struct tsim_space *space, tsim_space_more_fn more, void *context,
                     struct tsim_space *result) {
-    struct tsim_diags diags; /* there are no more points than before: nothing is said */
-    struct builder b = {.arena = arena, .diags = &diags};
-    tsim_diags_init(&diags);
+    struct builder b = {.arena = arena, .diags = TSIM_UNHEARD}; /* there are no more points than before */
     b.axes = TSIM_NEW_ARRAY(arena, space->n_axes, struct tsim_space_axis);
     for (; b.n_axes < space->n_axes; b.n_axes++) {
         const struct tsim_space_axis *axis = &space->axes[b.n_axes];
@@ -536,7 +534,6 @@ void tsim_space_add(struct tsim_arena *arena, const struct tsim_space *space, ts
     }
     finish(&b, result);
     tsim_heap_free(b.paths);
-    tsim_diags_release(&diags);
 }
 
 /* ---- points ---- */
