@@ -77,17 +77,17 @@ side_by_side() { # TITLE
     END {for (key in keys) print "| " key " | " figures(n[key, 0], sum[key, 0]) " | " figures(n[key, 1], sum[key, 1]) " |"}' | sort
 }
 
-# The kinds of models, and what is no step: rounds of post-training and generation, of the runs that are compared. A blind run has the
+# The kinds of models, and what is no step: rounds of post-training, and generation, of the runs that are compared. A blind run has the
 # kind that its traits say, or, where no step of it is scored, the one that was recorded.
 kinds() {
   {
     awk -F, 'FNR == 1 {next} NR == FNR {model[$1] = $6; next} $8 != "" {print ($1 in model ? model[$1] : $5) "\t" $8 / $7 - 1 "\t" 1}' \
       hardware/calibration/blind-residuals.csv "$blind_table"
     awk -F, 'NR > 1 {print $6 "\t" 1 / $15 - 1 "\t" 0}' "$table"
-    awk -F, '$3 ~ /^post_training|^generated/ {print $3 "\t" $4 "\t" 0}' hardware/calibration/compared.csv
+    awk -F, '$3 ~ /^generated/ {print $3 "\t" $4 "\t" 0}' hardware/calibration/compared.csv
   } | awk -F'\t' -v OFS='\t' '
     BEGIN {
-      n = split("cnn=convolutional,dlrm=recommendation,dense=dense transformer,experts=mixture of experts,adapters=with adapters,hybrid=state-space hybrid,post_training_time=rounds of GRPO,generated_tokens_per_s_per_gpu=generation alone", word, ",")
+      n = split("cnn=convolutional,dlrm=recommendation,dense=dense transformer,experts=mixture of experts,adapters=with adapters,hybrid=state-space hybrid,rounds=rounds of GRPO,diffusion=diffusion transformer,encoder-decoder=encoder and decoder,generated_tokens_per_s_per_gpu=generation alone", word, ",")
       for (i = 1; i <= n; i++) {split(word[i], half, "="); name[half[1]] = half[2]}
     }
     $1 in name {$1 = name[$1]}
@@ -223,8 +223,8 @@ accuracy_page() {
   cat <<'TEXT'
 # Accuracy
 
-`make docs-accuracy` writes this page from the tables in `hardware/calibration`: do not edit it. Every error is that of a step time, and a minus
-means that the prediction was too fast.
+`make docs-accuracy` writes this page from the tables in `hardware/calibration`: do not edit it. Every error is that of a step time, or of a round of
+GRPO, and a minus means that the prediction was too fast. LitGPT published times of whole runs, whose errors stand for those of their steps.
 
 TEXT
   accuracy
@@ -270,7 +270,7 @@ TEXT
 
 ## Compared, not scored
 
-The recipes of these runs (`scenarios/compared`) are only partly known. The intervals of steps do not use them; those of rounds of post-training do. torchtitan's plans of 2024 beyond
+The recipes of these runs (`scenarios/compared`) are only partly known. Intervals do not use them. torchtitan's plans of 2024 beyond
 fully sharded data parallelism are **much slower than predicted**, and `tsim run` warns of them.
 
 TEXT

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Runs of scenarios/compared, or of FILES, beside what was measured: tools/compared.py TSIM [FILE...] prints case, accelerator,
 metric, error (predicted over measured time, less 1) and whether the interval of `tsim run` holds the measured one, as CSV. The metric
-is the step's time, whichever speed was measured, or that of a round of post-training or of the whole run, whose interval is the
-step's; generation has none."""
+is the step's time, whichever speed was measured, or the throughput of generation, which has no interval."""
 import csv
 import json
 import pathlib
@@ -19,15 +18,9 @@ def of_step(summary, ratio):
     return "step_time", ratio, interval["step_time_low_s"] <= ratio * summary["step"]["time_s"] <= interval["step_time_high_s"]
 
 
-def of_round(summary):
-    measured = {row["metric"]: row for row in summary["measured"]}
-    if "days" in measured:
-        return "days", *of_step(summary, measured["days"]["measured"] / measured["days"]["predicted"])[1:]
+def of_generation(summary):
     measured = summary["measured"][0]
-    if measured["metric"] != "post_training_time":
-        return measured["metric"], measured["predicted"] / measured["measured"], None
-    interval = summary["uncertainty"]
-    return measured["metric"], measured["measured"] / measured["predicted"], interval["round_low_s"] <= measured["measured"] <= interval["round_high_s"]
+    return measured["metric"], measured["predicted"] / measured["measured"], None
 
 
 def main():
@@ -38,7 +31,7 @@ def main():
     print("case,accelerator,metric,error,inside")
     for case, file in files.items():
         summary = json.loads(tsim("run", file, "--no-db", "--json"))
-        metric, ratio, inside = of_step(summary, float(speeds[case]["measured_over_predicted"])) if case in speeds else of_round(summary)
+        metric, ratio, inside = of_step(summary, float(speeds[case]["measured_over_predicted"])) if case in speeds else of_generation(summary)
         accelerator = speeds[case]["accelerator"] if case in speeds else json.loads(tsim("check", file, "--json"))["cluster"]["node"]["accelerator"]["name"]
         print(f"{case},{accelerator},{metric},{1 / ratio - 1:.4f},{'' if inside is None else 'yes' if inside else 'no'}")
 

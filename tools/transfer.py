@@ -25,7 +25,7 @@ def runs_of(accelerators, precisions):
     """Scenarios of the committed residuals with their sources."""
     with open("hardware/calibration/residuals.csv", encoding="utf-8") as file:
         return {f"scenarios/published/{r['case']}.yaml": r["source"] for r in csv.DictReader(file)
-                if r["accelerator"] in accelerators and r["precision"] in precisions}
+                if r["accelerator"] in accelerators and r["precision"] in precisions and r["model"] != "rounds"}
 
 
 def rate_of(tsim, accelerator, precision):

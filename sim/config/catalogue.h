@@ -142,6 +142,7 @@ struct tsim_delta {
     /* Each channel has a decay and a gate, computed by way of a vector of this width (Kimi Linear); 0: each head has a
      * decay. */
     int64_t gate_rank;
+    bool full_gate; /* only the decays are by way of vectors of gate_rank */
     int64_t kernel; /* width of the convolution before it, in tokens */
     int64_t chunk;  /* tokens that are worked on together, as products */
 };

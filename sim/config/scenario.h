@@ -85,12 +85,22 @@ enum tsim_metric {
 #include "config/measured.def"
     TSIM_N_METRICS
 };
-enum tsim_metric_kind { TSIM_METRIC_KIND_TIME, TSIM_METRIC_KIND_RATE, TSIM_METRIC_KIND_MEMORY, TSIM_METRIC_KIND_OTHER };
+enum tsim_metric_kind {
+    TSIM_METRIC_KIND_TIME,
+    TSIM_METRIC_KIND_RATE,
+    TSIM_METRIC_KIND_SPAN,
+    TSIM_METRIC_KIND_MEMORY,
+    TSIM_METRIC_KIND_OTHER
+};
 enum tsim_metric_kind tsim_metric_kind(enum tsim_metric metric);
 /* Returns whether the metric is a step's time or a rate, which follow from each other. */
 static inline bool tsim_metric_is_speed(enum tsim_metric metric) {
     enum tsim_metric_kind kind = tsim_metric_kind(metric);
     return kind == TSIM_METRIC_KIND_TIME || kind == TSIM_METRIC_KIND_RATE;
+}
+/* Returns whether the metric says how fast a step, a round or a whole run was. */
+static inline bool tsim_metric_is_pace(enum tsim_metric metric) {
+    return tsim_metric_is_speed(metric) || tsim_metric_kind(metric) == TSIM_METRIC_KIND_SPAN;
 }
 
 enum tsim_degraded_kind { TSIM_DEGRADED_SCALE_UP, TSIM_DEGRADED_NIC, TSIM_DEGRADED_FABRIC, TSIM_DEGRADED_ACCELERATOR };

@@ -18,7 +18,7 @@ static void add_adapter(struct tsim_adapters *adapters, bool is_there, double n)
 }
 
 struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *z, enum tsim_layer_product product) {
-    struct tsim_adapters of = {.k = z->h, .is_column_parallel = true};
+    struct tsim_adapters of = {.k = product == TSIM_PRODUCT_QKV ? z->input : z->h, .is_column_parallel = true};
     double gate = (tsim_model_up_products(z->model) - 1) * z->f;
     bool is_latent = product == TSIM_PRODUCT_QKV && z->model->latent.kv_rank > 0;
     bool has_none = z->is_routed && z->scenario->training.adapter.experts == TSIM_ADAPTERS_OF_NONE;

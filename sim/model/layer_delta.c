@@ -34,7 +34,8 @@ static struct delta delta_of(const struct tsim_model *m, double tp) {
 static void channel_gates(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct delta *x) {
     double rank = (double)z->model->delta.gate_rank, e = z->element_bytes;
     gemm(list, "delta decays", z->attention_precision, z->t, x->heads * x->n, rank, e, e);
-    gemm(list, "delta gates", z->attention_precision, z->t, x->heads * x->p, rank, e, e);
+    if (!z->model->delta.full_gate)
+        gemm(list, "delta gates", z->attention_precision, z->t, x->heads * x->p, rank, e, e);
     elementwise(list, "delta decays, summed along a chunk", z->t * x->heads * x->n, e + 4, 1);
 }
 
@@ -68,7 +69,9 @@ static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z)
 static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
     struct delta x = delta_of(m, tp);
     double keys = (double)m->delta.key_heads / tp * x.n, values = x.heads * x.p, convolved = 2 * keys + values;
-    double gates = m->delta.gate_rank > 0 ? 2 * (double)m->delta.gate_rank + x.heads : values + 2 * x.heads;
+    double rank = (double)m->delta.gate_rank, gates = rank == 0            ? values + 2 * x.heads
+                                                      : m->delta.full_gate ? rank + values + x.heads
+                                                                           : 2 * rank + x.heads;
     return (struct tsim_recurrent){.columns = convolved + gates,
                                    .convolved = convolved,
                                    .result = values,
@@ -97,14 +100,14 @@ static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
     double heads = (double)m->delta.value_heads, keys = heads * (double)m->delta.key_dim,
            rank = (double)m->delta.gate_rank;
     p->attention = h * x.columns + x.convolved * (double)m->delta.kernel + heads + (rank > 0 ? keys : heads) +
-                   (double)m->delta.value_dim + x.result * h + rank * (keys + x.result);
+                   (double)m->delta.value_dim + x.result * h + rank * (keys + (m->delta.full_gate ? 0 : x.result));
 }
 
 /* Counts what is executed. */
 static double core_flops(const struct tsim_model *m, double length) {
     struct delta x = delta_of(m, 1);
-    return x.heads *
-           (fmin(x.chunk, length) * (6 * x.n + 4 * x.p) + 6 * x.n * x.p + 2 * (double)m->delta.gate_rank * (x.n + x.p));
+    return x.heads * (fmin(x.chunk, length) * (6 * x.n + 4 * x.p) + 6 * x.n * x.p +
+                      2 * (double)m->delta.gate_rank * (x.n + (m->delta.full_gate ? 0 : x.p)));
 }
 
 TSIM_RECURRENT_MIXER(tsim_delta_mixer, mixer_of);

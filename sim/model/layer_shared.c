@@ -7,6 +7,7 @@
  * its own that goes through a few columns (adapter_rank). A product h x h of the layer follows, whose result the layer's
  * Mamba-2 takes added to the stream. The model has `blocks` of them, and layers take them in turn. Their weights are held
  * with the embedding, and each layer adds its gradient to theirs. */
+#include "model/adapter.h"
 #include "model/matrices.h"
 #include "model/model.h"
 #include "model/recurrent.h"
@@ -71,9 +72,10 @@ static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept
     double e = z->element_bytes, r = (double)z->model->shared.adapter_rank;
     of.h = of.input;
     tsim_keep_attention(&of, parts, kept);
-    tsim_keep(kept, "shared block: inputs of its norm and products", z->ts * z->h * (e + 2 * z->linear_bytes));
+    double of_products = tsim_is_frozen(z->scenario) ? 0 : 2 * z->linear_bytes;
+    tsim_keep(kept, "shared block: inputs of its norm and products", z->ts * z->h * (e + of_products));
     tsim_keep_ffn(z, "shared block: inner tensors", z->f, parts, kept);
-    tsim_keep(kept, "shared block: the layer's own", z->t * r * e);
+    tsim_keep(kept, "shared block: the layer's own", tsim_is_frozen(z->scenario) ? 0 : z->t * r * e);
     tsim_mamba_mixer.keep(z, parts, kept);
 }
 
@@ -130,6 +132,14 @@ static double core_flops(const struct tsim_model *m, double length) {
            2 * products_of_a_block(m) * (1 - 1 / times_each(m));
 }
 
+/* Returns the adapters' parameters of one layer. Layers that share a block share the adapters of its products, because
+ * peft replaces a module once, wherever it is used. */
+static double adapter_parameters(const struct tsim_op_shape *z) {
+    const struct tsim_op_shape of = of_attention(z);
+    double of_block = tsim_attention_adapter_parameters(&of) + tsim_dense_feed_forward.adapter_parameters(z);
+    return of_block / times_each(z->model) + tsim_mamba_mixer.adapter_parameters(z);
+}
+
 static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
     double h = (double)m->hidden, each = times / times_each(m), r = (double)m->shared.adapter_rank;
     double q = (double)(m->heads * m->head_dim), kv = (double)(m->kv_heads * m->head_dim);
@@ -156,4 +166,5 @@ const struct tsim_mixer tsim_shared_mixer = {.forward = forward,
                                              .count = count,
                                              .core_flops = core_flops,
                                              .add_matrices = add_matrices,
+                                             .adapter_parameters = adapter_parameters,
                                              .state_bytes = state_bytes};

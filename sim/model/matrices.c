@@ -30,10 +30,10 @@ void tsim_matrices_add_attention(struct tsim_matrices *s, const struct tsim_mode
         tsim_matrices_add(s, times, h, kv_rank + rope, true);
         tsim_matrices_add(s, times, kv_rank, heads * (tsim_model_key_dim(m) - rope) + q, true);
     } else {
-        tsim_matrices_add(s, times * (m->output_gate ? 2 : 1), h, q, true);
+        tsim_matrices_add(s, times, h, q, true);
         tsim_matrices_add(s, 2 * times, h, (double)m->kv_heads * d, true);
     }
-    tsim_matrices_add(s, times, q, h, true);
+    tsim_matrices_add(s, times * (m->output_gate ? 2 : 1), q, h, true);
 }
 
 void tsim_matrices_add_ffn(struct tsim_matrices *s, const struct tsim_model *m, double times, double inner) {

@@ -267,6 +267,11 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
     tsim_op_adapters_forward(list, &of.own, of.query_down);
     tsim_op_adapters_forward(list, &of.own, of.down);
     elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 2 * e, query_rank > 0 ? 2 : 1);
+    if (z->gate > 0) {
+        tsim_op_gather_input(list, z, "tensor: gather, attention gate", z->h);
+        tsim_op_take_weight(list, z, z->gate * z->h);
+        gemm(list, "attention gate, product", z->linear_precision, z->t, z->gate, z->h, le, e);
+    }
     int32_t first = list->n;
     tsim_op_gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
     gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
@@ -294,6 +299,15 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
     const struct tsim_latent *latent = &z->model->latent;
     double query_rank = (double)latent->query_rank, kv_rank = (double)latent->kv_rank;
     const struct tsim_latent_adapters of = tsim_latent_adapters(z);
+    if (z->gate > 0)
+        tsim_op_linear_backward(list, z,
+                                &(struct tsim_op_linear){.input = "attention gate, product, input",
+                                                         .weight = "attention gate, product, weight",
+                                                         .gather = "tensor: gather input, attention gate",
+                                                         .reduce = "tensor: reduce, attention gate",
+                                                         .n = z->gate,
+                                                         .k = z->h,
+                                                         .is_column_parallel = true});
     tsim_op_linear_backward(list, z,
                             &(struct tsim_op_linear){.input = "attention kv up, input",
                                                      .weight = "attention kv up, weight",
@@ -422,7 +436,8 @@ void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_paramete
     }
     double query_rank = (double)m->latent.query_rank, kv_rank = (double)m->latent.kv_rank,
            rope = (double)m->latent.rope_dim, key = tsim_model_key_dim(m);
-    p->attention = (query_rank > 0 ? query_rank : h) * heads * key + kv_rank * heads * (key - rope + d) + q * h;
+    p->attention = (query_rank > 0 ? query_rank : h) * heads * key + kv_rank * heads * (key - rope + d) +
+                   (m->output_gate ? 2 : 1) * q * h;
     p->latent = h * query_rank + query_rank + h * (kv_rank + rope) + kv_rank;
 }
 

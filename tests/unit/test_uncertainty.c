@@ -302,15 +302,16 @@ TSIM_TEST(table_of_sizes) {
 /* Log ratios of -0.1, 0.1 and 0.3 have the mean 0.1 and the deviation 0.2; t is 2.920 for two degrees of freedom (its
  * tables). A run does not judge itself, two are too few, and the committed rounds hold those that were measured. */
 TSIM_TEST(rounds_have_intervals) {
-    const char *names[] = {"a", "b", "c", "own"};
-    double log_ratios[] = {-0.1, 0.1, 0.3, 5};
-    const struct tsim_round_errors rounds = {names, log_ratios, 4};
+    const struct tsim_residual rows[] = {{.name = "a", .log_ratio = -0.1},
+                                         {.name = "b", .log_ratio = 0.1},
+                                         {.name = "c", .log_ratio = 0.3},
+                                         {.name = "own", .log_ratio = 5}};
+    const struct tsim_residuals rounds = {.rows = rows, .n_rounds = 4}, two = {.rows = rows, .n_rounds = 2};
     int32_t n;
     struct tsim_ratios r = tsim_round_interval(&rounds, "own", &n);
     ck_assert_int_eq(n, 3);
     ck_assert_double_eq_tol(log(r.low), 0.1 - 2.920 * 0.2 * sqrt(4.0 / 3), 1e-3);
     ck_assert_double_eq_tol(log(r.high), 0.1 + 2.920 * 0.2 * sqrt(4.0 / 3), 1e-3);
-    const struct tsim_round_errors two = {names, log_ratios, 2};
     ck_assert_double_nan(tsim_round_interval(&two, "own", &n).low);
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -318,13 +319,14 @@ TSIM_TEST(rounds_have_intervals) {
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_evidence_read(&arena, &evidence, &diags), TSIM_OK);
-    ck_assert_int_ge(evidence.rounds.n, 8);
+    ck_assert_int_ge(evidence.measured.n_rounds, 8);
     int held = 0;
-    for (int32_t i = 0; i < evidence.rounds.n; i++) {
-        r = tsim_round_interval(&evidence.rounds, evidence.rounds.names[i], &n);
-        held += evidence.rounds.log_ratios[i] >= log(r.low) && evidence.rounds.log_ratios[i] <= log(r.high);
+    for (size_t i = 0; i < evidence.measured.n_rounds; i++) {
+        const struct tsim_residual *round = &evidence.measured.rows[evidence.measured.n + i];
+        r = tsim_round_interval(&evidence.measured, round->name, &n);
+        held += round->log_ratio >= log(r.low) && round->log_ratio <= log(r.high);
     }
-    ck_assert_int_ge(held, evidence.rounds.n * 8 / 10);
+    ck_assert_int_ge(held, evidence.measured.n_rounds * 8 / 10);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }

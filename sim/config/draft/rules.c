@@ -823,7 +823,7 @@ static void check_adapter(const struct check *c) {
                        "adapters need a transformer with a single stack of layers");
     if (a->experts != TSIM_ADAPTERS_OF_EACH && !(m->experts.count > 0 && a->targets & OF_FFN))
         WARN(c, "training.adapter.experts", "this has no effect, because no product of experts is among the targets");
-    if (m->memory > 0 || m->generator.layers > 0 || m->shared.blocks > 0)
+    if (m->memory > 0 || m->generator.layers > 0)
         tsim_diag_hint(FAIL(c, "training.adapter", "adapters of %.40s are not modelled", m->name), "kind: none");
     if (a->targets & ~tsim_adapter_targets(m))
         tsim_diag_hint(FAIL(c, "training.adapter.targets", "no layer of %.40s has some of these products", m->name),

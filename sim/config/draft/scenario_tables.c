@@ -905,6 +905,7 @@ unsigned tsim_adapter_targets(const struct tsim_model *model) {
                                        [TSIM_MIXING_SHORT] = OF_RECURRENCE,
                                        [TSIM_MIXING_LIGHTNING] = OF_RECURRENCE,
                                        [TSIM_MIXING_BESIDE] = OF_ATTENTION | OF_RECURRENCE,
+                                       [TSIM_MIXING_SHARED] = OF_ATTENTION | OF_FFN | OF_RECURRENCE,
                                        [TSIM_MIXING_NONE] = 0};
     unsigned targets = model->n_pattern == 0 ? OF_ATTENTION | OF_FFN : 0;
     for (size_t i = 0; i < model->n_pattern; i++) {

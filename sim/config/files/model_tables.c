@@ -94,6 +94,8 @@ static const struct tsim_key DELTA_KEYS[] = {
     DELTA_INT(key_heads, "heads of queries and keys; default: as value_heads"),
     DELTA_INT(key_dim, "width of a query or key; default: 128"),
     DELTA_INT(value_dim, "width of a value; default: 128"),
+    {.key = "full_gate", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_delta, full_gate), .is_omitted_when_zero = true,
+     .help = "with gate_rank: the gate is one product all the same, and the decays alone go by way of short vectors (Kimi K3)"},
     DELTA_INT(gate_rank, "width of the vectors from which the gate and a decay for each channel are projected (Kimi Delta Attention); 0: one decay for each head, and the gate is one product"),
     DELTA_INT(kernel, "width of the convolution before; default: 4"),
     DELTA_INT(chunk, "tokens that are worked on as products; default: 64"),
@@ -284,7 +286,7 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true},
     {MODEL_FLAG(window_chunks, "windows do not slide: a token attends within its own chunk of the sequence (Llama 4)")},
     {MODEL_FLAG(sinks, "softmax has one more, learned score for each head (gpt-oss)")},
-    {MODEL_FLAG(output_gate, "attention's result is gated by a product of the layer's input, as wide as queries (Qwen3-Next)")},
+    {MODEL_FLAG(output_gate, "attention's result is gated by a product of the layer's input, as wide as its result (Qwen3-Next)")},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
     {MODEL_INT(relative_buckets, 1e6, "buckets of distances, each with a bias for every head; default: 32 (T5)"),
      .is_omitted_when_zero = true},
@@ -480,8 +482,6 @@ static void finish_delta(const struct tsim_checked *c, struct tsim_model *m) {
     struct tsim_delta *a = &m->delta;
     check_block(c, has_kind(m, TSIM_MIXING_DELTA), a->value_heads > 0, "gated-delta", "delta",
                 "delta: {value_heads: 32, key_heads: 16} and {kind: gated-delta} in the pattern");
-    if (m->output_gate && m->latent.kv_rank > 0)
-        FAIL_AT(c, "output_gate", "a gate of latent attention is not modelled");
     if (a->value_heads == 0)
         return;
     a->key_heads = a->key_heads ? a->key_heads : a->value_heads;

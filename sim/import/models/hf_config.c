@@ -166,10 +166,15 @@ static enum tsim_status find_family(struct tsim_hf_reading *r) {
     for (size_t i = 0; !r->family && i < sizeof SIZES / sizeof SIZES[0]; i++)
         has_all = has_all && tsim_hf_find(r, SIZES[i]);
     if (!r->family && has_all) {
-        static const struct tsim_value LLAMA = {.kind = TSIM_VALUE_SCALAR, .text = "llama"};
-        r->family = family_of(&LLAMA);
-        r->type = LLAMA.text;
-        approximate(r, "this model_type is not known; its sizes are taken as those of a Llama.");
+        static const struct tsim_value KINDS[] = {{.kind = TSIM_VALUE_SCALAR, .text = "llama"},
+                                                  {.kind = TSIM_VALUE_SCALAR, .text = "bert"}};
+        bool is_encoder = tsim_hf_find(r, "layer_norm_eps") && tsim_hf_find(r, "max_position_embeddings") &&
+                          !tsim_hf_is_class(r, "*ForCausalLM");
+        r->family = family_of(&KINDS[is_encoder]);
+        r->type = KINDS[is_encoder].text;
+        approximate(r, is_encoder ? "this model_type is not known; its sizes are taken as those of a BERT."
+                                  : "this model_type is not known; its sizes are taken as those of a Llama.");
+        r->is_stand_in = true;
     }
     return r->family ? TSIM_OK : is_unknown(r, type);
 }
@@ -184,7 +189,8 @@ static void read_sizes(struct tsim_hf_reading *r) {
     const char *ffn = tsim_hf_key(r, f->ffn);
     m->ffn_hidden =
         f->ffn_is_optional ? tsim_hf_number(r, ffn, 1, 10000000, 4 * m->hidden) : tsim_hf_required(r, ffn, 10000000);
-    m->vocab = strcmp(r->type, "vit") == 0 ? 1 : tsim_hf_required(r, f->vocab ? f->vocab : "vocab_size", 1000000000);
+    bool is_vit = tsim_hf_has_type("vit|deit|dinov2", r->type);
+    m->vocab = is_vit ? 1 : tsim_hf_required(r, f->vocab ? f->vocab : "vocab_size", 1000000000);
     m->positions = f->positions ? tsim_hf_required(r, f->positions, 1000000000) : 0;
     m->kv_heads = m->heads;
     if (f->kv_heads)
@@ -193,8 +199,7 @@ static void read_sizes(struct tsim_hf_reading *r) {
     m->head_dim = f->kv_heads ? tsim_hf_number(r, tsim_hf_key(r, "head_dim|attention_head_dim|kv_channels"), 1, 1000000,
                                                f->head_dim)
                               : 0;
-    m->tied_embeddings =
-        strcmp(r->type, "vit") != 0 && tsim_hf_flag(r, "tie_word_embeddings", r->tied ? r->tied > 0 : f->tied);
+    m->tied_embeddings = !is_vit && tsim_hf_flag(r, "tie_word_embeddings", r->tied ? r->tied > 0 : f->tied);
     if (f->finish)
         f->finish(r);
     if (m->rotary_frac == 1)
@@ -464,7 +469,8 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
         tsim_hf_add_tower(&r);
     add_notes(&r);
     r.model.name = name_of(&r);
-    tsim_hf_failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags, &r.notes, &r.is_approximate));
+    tsim_hf_failed(
+        &r, tsim_hf_keys_check(arena, r.root, r.is_used, r.is_stand_in, input, diags, &r.notes, &r.is_approximate));
     TSIM_TRY(r.status);
     r.model.approximate = r.is_approximate;
     r.model.source = tsim_arena_printf(arena, "%sconfig.json of transformers, model_type %s",

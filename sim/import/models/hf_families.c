@@ -274,7 +274,12 @@ static void finish_seed_oss(struct tsim_hf_reading *r) {
 }
 
 static void finish_starcoder2(struct tsim_hf_reading *r) {
+    const struct tsim_value *norm = tsim_hf_find(r, "norm_type"), *mlp = tsim_hf_find(r, "mlp_type");
     r->model.bias = tsim_hf_flag(r, "use_bias", true);
+    if (norm && !tsim_value_is_text(norm, "layer_norm"))
+        tsim_hf_refuse(r, "norm_type", "only layer_norm is known, which all released StarCoder2 have");
+    if (mlp && !tsim_value_is_text(mlp, "default"))
+        tsim_hf_refuse(r, "mlp_type", "only default is known, which all released StarCoder2 have");
 }
 
 /* Completes Cohere's model: one norm without a shift is before both blocks. */
@@ -393,8 +398,15 @@ int64_t tsim_hf_labels(struct tsim_hf_reading *r) {
 static void read_vit_head(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     int64_t h = m->hidden;
-    if (tsim_hf_is_class(r, "ViTForImageClassification")) {
+    if (tsim_hf_is_class(r, "ViTForImageClassification") || tsim_hf_is_class(r, "DeiTForImageClassification")) {
         m->vocab = tsim_hf_labels(r);
+    } else if (tsim_hf_is_class(r, "DeiTForImageClassificationWithTeacher")) { /* a head for each of its two tokens */
+        m->vocab = tsim_hf_labels(r);
+        m->other_parameters += m->vocab * (h + 1);
+    } else if (tsim_hf_is_class(r, "Dinov2Model")) {
+        m->vocab = 1;
+        m->other_parameters -= h + 1;
+        tsim_hf_note(r, "A model without a head, as its class says: the loss is that of one row.");
     } else if (tsim_hf_is_class(r, "ViTModel")) {
         m->vocab = 1;
         m->other_parameters += h * h + h - (h + 1);
@@ -407,7 +419,8 @@ static void read_vit_head(struct tsim_hf_reading *r) {
     } else {
         tsim_hf_refuse(
             r, "architectures",
-            "of the classes of a vit ViTForImageClassification, ViTModel and ViTForMaskedImageModeling are known");
+            "ViTForImageClassification, ViTModel, ViTForMaskedImageModeling, DeiTForImageClassification (WithTeacher) "
+            "and Dinov2Model are known");
     }
 }
 
@@ -421,6 +434,18 @@ static void finish_vit(struct tsim_hf_reading *r) {
     m->image =
         (struct tsim_image){.size = image, .patch = patch, .channels = tsim_hf_number(r, "num_channels", 1, 1000, 3)};
     m->positions = m->image.tokens = (image / patch) * (image / patch) + 1;
+    if (strcmp(r->type, "deit") == 0) { /* a token that learns from a teacher */
+        m->positions = ++m->image.tokens;
+        m->other_parameters += m->hidden;
+    }
+    if (strcmp(r->type, "dinov2") == 0) { /* factors behind each block, a token for what is masked */
+        m->ffn_hidden = m->hidden * tsim_hf_number(r, "mlp_ratio", 1, 1000, 4);
+        m->other_parameters += m->layers * 2 * m->hidden + m->hidden;
+        if (tsim_hf_flag(r, "use_swiglu_ffn", false))
+            tsim_hf_refuse(r, "use_swiglu_ffn", "gated feed-forward blocks with one product for both parts");
+        PASS_OVER(r, "layerscale_value", "apply_layernorm", "reshape_hidden_states", "out_features", "out_indices",
+                  "stage_names", "use_mask_token");
+    }
     read_vit_head(r);
 }
 
@@ -1002,7 +1027,7 @@ static void finish_zamba2(struct tsim_hf_reading *r) {
     if (tsim_hf_flag(r, "add_bias_linear", false))
         tsim_hf_refuse(r, "add_bias_linear", "biases, which no released Zamba2 has");
     PASS_OVER(r, "hybrid_layer_ids", "attention_head_dim", "attention_hidden_size", "kv_channels", "num_query_groups",
-              "use_long_context", "num_logits_to_keep", "use_mamba_kernels", "ffn_hidden_size");
+              "use_long_context", "num_logits_to_keep", "use_mamba_kernels", "ffn_hidden_size", "gated_linear_unit");
 }
 
 /* Granite 4: Mamba-2 or attention in each layer, as layer_types says, then experts with a wide one for all tokens, or
@@ -1128,13 +1153,16 @@ static void finish_kimi_linear(struct tsim_hf_reading *r) {
                             *list = linear ? tsim_value_find(linear, "kda_layers") : NULL;
     read_latent(r);
     int64_t width = number_within(r, linear, "head_dim", 1, 1000000, 128);
-    m->delta = (struct tsim_delta){.value_heads = number_within(r, linear, "num_heads", 1, 1000000, m->heads),
-                                   .key_heads = number_within(r, linear, "num_heads", 1, 1000000, m->heads),
-                                   .key_dim = width,
-                                   .value_dim = width,
-                                   .gate_rank = width,
-                                   .kernel = number_within(r, linear, "short_conv_kernel_size", 1, 1000, 4),
-                                   .chunk = 64};
+    m->delta =
+        (struct tsim_delta){.value_heads = number_within(r, linear, "num_heads", 1, 1000000, m->heads),
+                            .key_heads = number_within(r, linear, "num_heads", 1, 1000000, m->heads),
+                            .key_dim = width,
+                            .value_dim = width,
+                            .gate_rank = width,
+                            .full_gate = linear && tsim_value_find(linear, "use_full_rank_gate") &&
+                                         tsim_value_is_text(tsim_value_find(linear, "use_full_rank_gate"), "true"),
+                            .kernel = number_within(r, linear, "short_conv_kernel_size", 1, 1000, 4),
+                            .chunk = 64};
     if (!list || list->kind != TSIM_VALUE_SEQUENCE || m->layers > 10000) {
         tsim_hf_refuse(r, "linear_attn_config", "without kda_layers, which says which layers are linear");
         return;
@@ -1148,6 +1176,20 @@ static void finish_kimi_linear(struct tsim_hf_reading *r) {
     e->first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
     e->every = 1;
     e->router_bias = true;
+    m->output_gate = tsim_hf_flag(r, "mla_use_output_gate", false);
+    e->latent = tsim_hf_number(r, "routed_expert_hidden_size", 0, 1000000, 0);
+    if (tsim_hf_flag(r, "latent_moe_use_norm", false))
+        m->other_parameters += (m->layers - e->first) * e->latent;
+    if (tsim_hf_number(r, "attn_res_block_size", 0, 100000, 0) > 0 && !r->input->approximates)
+        tsim_hf_refuse(r, "attn_res_block_size",
+                       "residuals that weigh what earlier blocks of layers gave; --approximate adds the last alone");
+    else if (tsim_hf_find(r, "attn_res_block_size")) { /* a norm and a row before each block and before the head */
+        m->other_parameters += (4 * m->layers + 2) * m->hidden;
+        r->is_approximate = true;
+        tsim_hf_note(r,
+                     "approximate: attn_res_block_size: residuals are those of the layer before; their weights count.");
+    }
+    PASS_OVER(r, "activation_situ_beta", "activation_situ_linear_beta");
     PASS_OVER(r, "moe_layer_freq", "moe_renormalize", "moe_router_activation_func", "num_expert_group",
               "use_grouped_topk");
 }
@@ -1236,7 +1278,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
     {.types = "jamba", NEEDS_GROUPS, .fixed = {.gated_mlp = true, MAMBA_LIKE}, .finish = finish_jamba},
     {.types = "whisper", NAMES("d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim"),
      .tied = true, .fixed = {BERT_LIKE, .causal = true}, .finish = finish_whisper},
-    {.types = "vit", USUAL_NAMES, .fixed = {BERT_LIKE}, .finish = finish_vit},
+    {.types = "vit|deit|dinov2", USUAL_NAMES, .ffn_is_optional = true, .fixed = {BERT_LIKE}, .finish = finish_vit},
     {.types = "deepseek_v2|deepseek_v3|kimi_k2|deepseek_v32|glm4_moe_lite|glm_moe_dsa|mistral4", USUAL_NAMES,
      .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
     {.types = "deepseek", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek_moe},

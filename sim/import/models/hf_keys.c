@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_value *root, const bool *is_used,
-                                    const struct tsim_import_input *input, struct tsim_diags *diags, const char **notes,
-                                    bool *is_approximate) {
+                                    bool is_stand_in, const struct tsim_import_input *input, struct tsim_diags *diags,
+                                    const char **notes, bool *is_approximate) {
     struct tsim_setting_classes classes;
     enum tsim_status status = tsim_setting_classes_read(arena, "hf-config", &classes, diags);
     for (size_t i = 0; i < root->n_items && classes.n > 0; i++) {
@@ -18,9 +18,10 @@ enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_
         if (class && !class->why)
             continue;
         const char *key = tsim_arena_strndup(arena, pair->key, strlen(pair->key) < 60 ? strlen(pair->key) : 60);
-        bool is_near = class && class->is_near;
+        bool is_near = class ? class->is_near : is_stand_in;
         if (is_near && input->approximates) {
-            *notes = tsim_arena_printf(arena, "%s# approximate: %s is left out (%s).\n", *notes, key, class->why);
+            *notes = tsim_arena_printf(arena, "%s# approximate: %s is left out (%s).\n", *notes, key,
+                                       class ? class->why : "tsim does not know it");
             *is_approximate = true;
             continue;
         }

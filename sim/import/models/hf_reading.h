@@ -40,7 +40,7 @@ struct tsim_hf_reading {
     bool *is_used;     /* a flag for each pair of the root */
     int tied;          /* what the file around a text_config says of tie_word_embeddings: 1, -1; 0: nothing */
     const char *notes; /* lines of comment */
-    bool is_approximate;
+    bool is_approximate, is_stand_in; /* a Llama stands in for a model_type that is not known */
     enum tsim_status status;
 };
 

@@ -101,7 +101,7 @@ struct tsim_residuals tsim_first_errors(struct tsim_arena *arena, const struct t
             rows[n] = blind->rows[k];
             rows[n++].is_first = true;
         }
-    return (struct tsim_residuals){rows, n};
+    return (struct tsim_residuals){.rows = rows, .n = n};
 }
 
 static int by_group(const void *a, const void *b) {
@@ -295,7 +295,7 @@ static struct tsim_residuals others_of(struct tsim_arena *arena, const struct ts
     for (size_t i = 0; i < rows->n; i++)
         if (!is_left_out(&rows->rows[i], left_out))
             others[n++] = rows->rows[i];
-    return (struct tsim_residuals){others, n};
+    return (struct tsim_residuals){.rows = others, .n = n};
 }
 
 void tsim_coverage_of_blind(struct tsim_arena *arena, const struct tsim_residuals *measured,
@@ -323,11 +323,14 @@ enum tsim_status tsim_residuals_print(struct tsim_arena *arena, FILE *out, const
     struct tsim_residuals measured;
     struct tsim_error_sizes sizes;
     bool has_sizes;
+    int32_t n_others;
     TSIM_TRY(tsim_error_sizes_read(tsim_calibration_file(arena, "intervals.csv"), &sizes, &has_sizes, diags));
     tsim_residuals_of(arena, validation, &measured);
-    struct tsim_ratios *ratios = TSIM_NEW_ARRAY(arena, measured.n + 1, struct tsim_ratios);
+    struct tsim_ratios *ratios = TSIM_NEW_ARRAY(arena, measured.n + measured.n_rounds + 1, struct tsim_ratios);
     for (size_t i = 0; i < measured.n; i++)
         ratios[i] = (struct tsim_ratios){(double)NAN, (double)NAN};
+    for (size_t i = measured.n; i < measured.n + measured.n_rounds; i++)
+        ratios[i] = tsim_round_interval(&measured, measured.rows[i].name, &n_others);
     struct judged_runs all = {.n = 0};
     if (has_sizes)
         all = leave_out(arena, &measured, &measured, &sizes, TSIM_LEFT_OUT_SOURCE);

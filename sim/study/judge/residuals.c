@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { LINE_BYTES = 1024 };
+static const char ROUNDS[] = "rounds";
 
 /* ---- traits ---- */
 
@@ -55,6 +56,20 @@ void tsim_traits_of(struct tsim_arena *arena, const struct tsim_result *result, 
         .sequence = s->model->kind == TSIM_MODEL_TRANSFORMER ? (double)s->training.sequence_length : 0.0,
         .parameters = result->step.parameters,
     };
+}
+
+/* Puts rows of rounds after those of steps; each keep their order. */
+static void order(struct tsim_arena *arena, struct tsim_residual *rows, size_t n, struct tsim_residuals *residuals) {
+    struct tsim_residual *rounds = TSIM_NEW_ARRAY(arena, n + 1, struct tsim_residual);
+    *residuals = (struct tsim_residuals){.rows = rows};
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(rows[i].traits.model, ROUNDS) == 0)
+            rounds[residuals->n_rounds++] = rows[i];
+        else
+            rows[residuals->n++] = rows[i];
+    }
+    if (residuals->n_rounds > 0)
+        memcpy(rows + residuals->n, rounds, residuals->n_rounds * sizeof *rounds);
 }
 
 /* ---- the table ---- */
@@ -166,7 +181,7 @@ static enum tsim_status read_rows(struct tsim_arena *arena, const char *file, FI
         struct tsim_residual *kept = TSIM_NEW_ARRAY(arena, n + 1, struct tsim_residual);
         if (n > 0)
             memcpy(kept, rows, n * sizeof *rows);
-        *residuals = (struct tsim_residuals){.rows = kept, .n = n};
+        order(arena, kept, n, residuals);
     }
     tsim_heap_free(rows);
     return status;
@@ -190,15 +205,16 @@ enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file,
 }
 
 /* Finds measured over predicted time from the first time or rate that was measured and is not doubtful. */
-static bool time_ratio(const struct tsim_result *result, double *ratio) {
+static bool time_ratio(const struct tsim_result *result, double *ratio, enum tsim_metric *metric) {
     struct tsim_measured_rows measured;
     tsim_measured_of(result, &measured);
     for (int32_t i = 0; i < measured.n && !result->scenario->measured.doubtful; i++) {
         const struct tsim_measured_row *row = &measured.rows[i];
-        if (!tsim_metric_is_speed(row->metric))
+        if (!tsim_metric_is_pace(row->metric))
             continue;
-        bool is_time = tsim_metric_kind(row->metric) == TSIM_METRIC_KIND_TIME;
-        *ratio = is_time ? row->measured / row->predicted : row->predicted / row->measured;
+        bool is_rate = tsim_metric_kind(row->metric) == TSIM_METRIC_KIND_RATE;
+        *ratio = is_rate ? row->predicted / row->measured : row->measured / row->predicted;
+        *metric = row->metric;
         return true;
     }
     return false;
@@ -211,7 +227,8 @@ void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *v
     for (size_t i = 0; i < validation->n_cases; i++) {
         const struct tsim_case *item = &validation->cases[i];
         double ratio;
-        if (item->status != TSIM_CASE_OK || !time_ratio(&item->result, &ratio))
+        enum tsim_metric metric;
+        if (item->status != TSIM_CASE_OK || !time_ratio(&item->result, &ratio, &metric))
             continue;
         rows[n] = (struct tsim_residual){.name = item->name,
                                          .source = tsim_arena_strndup(arena, item->name, strcspn(item->name, "-")),
@@ -219,14 +236,18 @@ void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *v
                                          .measured_s = ratio * item->result.step.terms.time_s,
                                          .result = &item->result};
         tsim_traits_of(arena, &item->result, &rows[n].traits);
+        if (metric == TSIM_METRIC_POST_TRAINING_TIME) {
+            rows[n].traits.model = ROUNDS;
+            rows[n].measured_s = ratio * item->result.post_training.time_s;
+        }
         n++;
     }
-    *residuals = (struct tsim_residuals){.rows = rows, .n = n};
+    order(arena, rows, n, residuals);
 }
 
 void tsim_residuals_write(FILE *out, const struct tsim_residuals *residuals, const struct tsim_ratios *intervals) {
     fprintf(out, "%s\n", HEADER);
-    for (size_t i = 0; i < residuals->n; i++) {
+    for (size_t i = 0; i < residuals->n + residuals->n_rounds; i++) {
         const struct tsim_residual *row = &residuals->rows[i];
         const struct tsim_traits *t = &row->traits;
         const struct tsim_scenario *s = row->result->scenario;
@@ -237,7 +258,7 @@ void tsim_residuals_write(FILE *out, const struct tsim_residuals *residuals, con
                 tsim_precision_name(t->precision), s->parallelism.zero == 3, peak_tflops, t->n_accelerators,
                 (long long)s->parallelism.tensor, (long long)s->parallelism.pipeline,
                 (long long)s->training.micro_batch_size, t->parameters, exp(row->log_ratio), intervals[i].low,
-                intervals[i].high, (long long)s->model->hidden, row->result->step.terms.time_s, t->estimates_rate,
-                t->sequence, t->splits);
+                intervals[i].high, (long long)s->model->hidden, row->measured_s / exp(row->log_ratio),
+                t->estimates_rate, t->sequence, t->splits);
     }
 }

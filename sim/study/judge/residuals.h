@@ -11,7 +11,7 @@
 struct tsim_traits {
     const char *accelerator, *vendor, *software;
     /* "dense", "experts", "hybrid", "encoder", "encoder-decoder", "image", "cnn", "mlp", "dlrm"; "adapters", whatever the
-     * model beside them is */
+     * model beside them is; "rounds" of post-training, in tables of residuals alone */
     const char *model;
     const char *splits; /* "tensor+pipeline", "zero3"; "data": only the batch is divided */
     enum tsim_precision precision;
@@ -22,15 +22,16 @@ struct tsim_traits {
 struct tsim_residual {
     const char *name, *source; /* the scenario's name, and its first word */
     struct tsim_traits traits;
-    double log_ratio;                 /* ln(measured / predicted step time) */
-    double measured_s;                /* of a step, as measured or as it follows from the measured rate */
+    double log_ratio;                 /* ln(measured / predicted time) */
+    double measured_s;                /* of a step or a round, as measured or as it follows from the rate or the days */
     const struct tsim_result *result; /* NULL: read from a table */
     bool is_first;                    /* predicted before anybody had compared a prediction with the run */
 };
 
+/* The n rows of steps come first, and those of rounds follow. */
 struct tsim_residuals {
     const struct tsim_residual *rows;
-    size_t n;
+    size_t n, n_rounds;
 };
 
 void tsim_traits_of(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_traits *traits);
@@ -40,7 +41,7 @@ enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file,
                                      struct tsim_diags *diags);
 
 /* Makes a residual of each case that ran and has a measured time or rate that is not doubtful, from the first of
- * these. */
+ * these. The days of a whole run stand for its steps. */
 void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *validation,
                        struct tsim_residuals *residuals);
 

@@ -48,13 +48,14 @@ static void add_groups(struct builder *b, enum tsim_score_by by, struct keyed_er
 
 static void add_speeds(struct builder *b, const struct tsim_residuals *residuals, struct keyed_error *rows) {
     static const enum tsim_score_by BY[] = {TSIM_BY_SPEED, TSIM_BY_SOURCE, TSIM_BY_ACCELERATOR};
+    const size_t n = residuals->n + residuals->n_rounds;
     for (size_t kind = 0; kind < sizeof BY / sizeof BY[0]; kind++) {
-        for (size_t i = 0; i < residuals->n; i++) {
+        for (size_t i = 0; i < n; i++) {
             const struct tsim_residual *of = &residuals->rows[i];
             const char *const keys[] = {"all", of->source, of->traits.accelerator};
             rows[i] = (struct keyed_error){.key = keys[kind], .error_frac = exp(-of->log_ratio) - 1};
         }
-        add_groups(b, BY[kind], rows, residuals->n);
+        add_groups(b, BY[kind], rows, n);
     }
 }
 
@@ -72,9 +73,10 @@ void tsim_scoreboard_of(struct tsim_arena *arena, const struct tsim_validation *
                         struct tsim_scoreboard *board) {
     struct tsim_residuals residuals;
     tsim_residuals_of(arena, validation, &residuals);
-    struct builder b = {.groups = TSIM_NEW_ARRAY(arena, 2 * residuals.n + 2, struct tsim_scored_group),
+    struct builder b = {.groups =
+                            TSIM_NEW_ARRAY(arena, 2 * (residuals.n + residuals.n_rounds) + 2, struct tsim_scored_group),
                         .errors = TSIM_NEW_ARRAY(arena, validation->n_rows + 1, double)};
-    add_speeds(&b, &residuals, TSIM_NEW_ARRAY(arena, residuals.n + 1, struct keyed_error));
+    add_speeds(&b, &residuals, TSIM_NEW_ARRAY(arena, residuals.n + residuals.n_rounds + 1, struct keyed_error));
     add_memories(&b, validation);
     *board = (struct tsim_scoreboard){.groups = b.groups, .n_groups = b.n_groups};
 }

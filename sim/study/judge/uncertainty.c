@@ -98,35 +98,18 @@ enum tsim_status tsim_error_sizes_read(const char *file, struct tsim_error_sizes
 
 /* ---- rounds of post-training ---- */
 
-enum { MOST_ROUNDS = 256, COMPARED_COLUMNS = 5, LEAST_ROUNDS = 3 };
+enum { LEAST_ROUNDS = 3 };
 
-static void read_rounds(struct tsim_arena *arena, struct tsim_round_errors *rounds) {
-    const char *file = tsim_calibration_file(arena, "compared.csv"), *fields[COMPARED_COLUMNS];
-    FILE *stream = file ? fopen(file, "r") : NULL;
-    char line[256];
-    if (!stream)
-        return;
-    rounds->names = TSIM_NEW_ARRAY(arena, MOST_ROUNDS, const char *);
-    rounds->log_ratios = TSIM_NEW_ARRAY(arena, MOST_ROUNDS, double);
-    while (rounds->n < MOST_ROUNDS && fgets(line, sizeof line, stream)) {
-        if (tsim_csv_split(line, fields, COMPARED_COLUMNS) != COMPARED_COLUMNS ||
-            strcmp(fields[2], tsim_metric_name(TSIM_METRIC_POST_TRAINING_TIME)) != 0)
-            continue;
-        rounds->names[rounds->n] = tsim_arena_strdup(arena, fields[0]);
-        rounds->log_ratios[rounds->n++] = -log1p(strtod(fields[3], NULL));
-    }
-    fclose(stream);
-}
-
-struct tsim_ratios tsim_round_interval(const struct tsim_round_errors *rounds, const char *name, int32_t *n) {
+struct tsim_ratios tsim_round_interval(const struct tsim_residuals *measured, const char *name, int32_t *n) {
     double mean = 0, square = 0;
     *n = 0;
-    for (int32_t i = 0; i < rounds->n; i++) {
-        if (strcmp(rounds->names[i], name) == 0)
+    for (size_t i = measured->n; i < measured->n + measured->n_rounds; i++) {
+        const struct tsim_residual *round = &measured->rows[i];
+        if (strcmp(round->name, name) == 0)
             continue;
-        double off = rounds->log_ratios[i] - mean;
+        double off = round->log_ratio - mean;
         mean += off / ++*n;
-        square += off * (rounds->log_ratios[i] - mean);
+        square += off * (round->log_ratio - mean);
     }
     if (*n < LEAST_ROUNDS)
         return (struct tsim_ratios){(double)NAN, (double)NAN};
@@ -134,9 +117,9 @@ struct tsim_ratios tsim_round_interval(const struct tsim_round_errors *rounds, c
     return (struct tsim_ratios){exp(fmin(-LEAST_LOG_RATIO, mean - width)), exp(fmax(LEAST_LOG_RATIO, mean + width))};
 }
 
-static void set_round(const struct tsim_round_errors *rounds, const struct tsim_result *result,
+static void set_round(const struct tsim_residuals *measured, const struct tsim_result *result,
                       struct tsim_uncertainty *u) {
-    struct tsim_ratios ratios = tsim_round_interval(rounds, result->scenario->name, &u->n_rounds);
+    struct tsim_ratios ratios = tsim_round_interval(measured, result->scenario->name, &u->n_rounds);
     if (isnan(ratios.low))
         u->n_rounds = 0;
     u->round_low_s = ratios.low * result->post_training.time_s;
@@ -151,7 +134,6 @@ enum tsim_status tsim_evidence_read(struct tsim_arena *arena, struct tsim_eviden
     if (!has)
         return TSIM_OK;
     TSIM_TRY(tsim_residuals_read(arena, tsim_calibration_file(arena, "residuals.csv"), &evidence->measured, diags));
-    read_rounds(arena, &evidence->rounds);
     evidence->model = tsim_error_model_new(arena, &evidence->measured, &evidence->sizes, NULL, NULL);
     return TSIM_OK;
 }
@@ -334,7 +316,7 @@ void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_evidence *
     u->step_time_low_s = end_of(result, "low", ratios.low, u->basis);
     u->step_time_high_s = end_of(result, "high", ratios.high, u->basis);
     if (tsim_generates(result->scenario))
-        set_round(&evidence->rounds, result, u);
+        set_round(&evidence->measured, result, u);
     tsim_forecast(arena, prediction);
 }
 

@@ -12,17 +12,8 @@
 /* Fewer measured runs than this on an accelerator, in its class of precision, are few. */
 enum { TSIM_FEW_RUNS = 10 };
 
-/* Measured rounds of post-training (hardware/calibration/compared.csv) have errors, ln(measured / predicted) of
- * each. */
-struct tsim_round_errors {
-    const char **names;
-    double *log_ratios;
-    int32_t n;
-};
-
 struct tsim_evidence {
     struct tsim_residuals measured;
-    struct tsim_round_errors rounds;
     struct tsim_error_sizes sizes;
     const struct tsim_error_model *model; /* NULL: no measured runs or no sizes exist, so there is no interval */
 };
@@ -43,10 +34,10 @@ void tsim_error_sizes_write(FILE *out, const struct tsim_error_sizes *sizes);
 struct tsim_ratios tsim_interval_of(const struct tsim_error_of_run *error, const struct tsim_error_sizes *sizes,
                                     enum tsim_error_class class);
 
-/* Returns the interval of a round over its prediction, from the *n rounds other than `name`: the next of n draws of a
+/* Returns the interval of a round over its prediction, from the *n measured rounds other than `name`: the next of n draws of a
  * normal distribution is within mean +- t s sqrt(1 + 1/n) in nine of ten cases, with t of Student's distribution. It is
  * NAN if there are fewer than three. */
-struct tsim_ratios tsim_round_interval(const struct tsim_round_errors *rounds, const char *name, int32_t *n);
+struct tsim_ratios tsim_round_interval(const struct tsim_residuals *measured, const char *name, int32_t *n);
 
 /* Sets the uncertainty of a simulated run, as if the run of its name had not been measured. It does nothing without a
  * model. */

@@ -59,7 +59,7 @@ static void add_row(struct tsim_validation *validation, const struct tsim_case *
     row->measured = row->predicted = row->error_frac = (double)NAN;
     if (has_metric) {
         row->measured = item->result.scenario->measured.value[metric];
-        row->is_doubtful = item->result.scenario->measured.doubtful && tsim_metric_is_speed(metric);
+        row->is_doubtful = item->result.scenario->measured.doubtful && tsim_metric_is_pace(metric);
     }
     if (item->status == TSIM_CASE_OK && measured)
         row->predicted = predicted_of(measured, metric, &row->error_frac);
