@@ -783,7 +783,8 @@ enum tsim_split {
     TSIM_SPLIT_CONTEXT,
     TSIM_SPLIT_EXPERT,
     TSIM_SPLIT_EXPERT_TENSOR,  /* experts may stay whole where the rest of a layer is split over tensor ranks */
-    TSIM_SPLIT_PIPELINE_INSIDE /* a pipeline's ranks may be neighbours, inside the replicas */
+    TSIM_SPLIT_PIPELINE_INSIDE, /* a pipeline's ranks may be neighbours, inside the replicas */
+    TSIM_SPLIT_UNEVEN_ENDS      /* the first and the last stage may have other numbers of layers than those between */
 };
 enum tsim_offload { TSIM_OFFLOAD_OPTIMIZER, TSIM_OFFLOAD_ACTIVATIONS };
 enum tsim_model_class { TSIM_MODELS_DENSE, TSIM_MODELS_WITH_EXPERTS };

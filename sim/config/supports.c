@@ -20,18 +20,27 @@ __attribute__((format(printf, 4, 5))) static void lack(struct lacks *lacks, cons
     va_end(args);
 }
 
-/* Returns whether stages are uneven: the scenario lists different numbers of layers, or balances them. */
-static bool is_uneven(const struct tsim_parallelism_spec *p) {
-    if (p->balances || !p->says_layers)
-        return p->balances;
-    for (int64_t i = 1; i < tsim_n_model_parts(p); i++)
-        if (p->layers_per_chunk[i] != p->layers_per_chunk[0])
-            return true;
-    return false;
+/* Returns what stages ask for: they are even (0), the first and the last are of another length, or any is. Balanced
+ * stages keep to what the software has. */
+static enum tsim_split unevenness(const struct tsim_supports *s, const struct tsim_parallelism_spec *p) {
+    int64_t n = tsim_n_model_parts(p);
+    bool is_even = true;
+    if (p->balances)
+        return tsim_has_equal_middle(s) && p->virtual_pipeline == 1 ? TSIM_SPLIT_UNEVEN_ENDS : TSIM_SPLIT_UNEVEN_STAGES;
+    for (int64_t i = 1; i < n && p->says_layers; i++) {
+        is_even &= p->layers_per_chunk[i] == p->layers_per_chunk[0];
+        if (i < n - 1 && p->layers_per_chunk[i] != p->layers_per_chunk[1])
+            return TSIM_SPLIT_UNEVEN_STAGES;
+    }
+    return is_even ? TSIM_SPLIT_DATA : TSIM_SPLIT_UNEVEN_ENDS;
 }
 
 static bool runs_split(const struct tsim_supports *s, enum tsim_split split) {
     return tsim_is_in(s->splits, split);
+}
+
+bool tsim_has_equal_middle(const struct tsim_supports *s) {
+    return !runs_split(s, TSIM_SPLIT_UNEVEN_STAGES) && runs_split(s, TSIM_SPLIT_UNEVEN_ENDS);
 }
 
 bool tsim_supports_value(const struct tsim_supports *s, enum tsim_plan_key key, int64_t value) {
@@ -47,7 +56,7 @@ bool tsim_supports_value(const struct tsim_supports *s, enum tsim_plan_key key, 
     case TSIM_PLAN_EXPERT:
         return value == 1 || runs_split(s, TSIM_SPLIT_EXPERT);
     case TSIM_PLAN_ZERO:
-        return tsim_is_in(s->zero, value);
+        return tsim_supports_zero(s, value, false) || tsim_supports_zero(s, value, true);
     case TSIM_PLAN_EXPERT_TENSOR:
         return value == 0 || (s->splits >> TSIM_SPLIT_EXPERT_TENSOR & 1);
     case TSIM_PLAN_ORDER:
@@ -66,7 +75,7 @@ bool tsim_supports_value(const struct tsim_supports *s, enum tsim_plan_key key, 
     case TSIM_PLAN_SEQUENCE:
         return value == 0 || runs_split(s, TSIM_SPLIT_SEQUENCE);
     case TSIM_PLAN_LAYERS:
-        return value == 0 || runs_split(s, TSIM_SPLIT_UNEVEN_STAGES);
+        return value == 0 || runs_split(s, TSIM_SPLIT_UNEVEN_STAGES) || runs_split(s, TSIM_SPLIT_UNEVEN_ENDS);
     case TSIM_PLAN_OVERLAP:
         return value != TSIM_OVERLAP_OF_ANY;
     case TSIM_PLAN_MICRO_BATCH:
@@ -81,8 +90,8 @@ bool tsim_needs_sequence(const struct tsim_scenario *job) {
     return job->software->supports.sequence_needed >> own & 1;
 }
 
-bool tsim_supports_staged_zero(const struct tsim_supports *s, int64_t zero) {
-    return s->zero_staged ? tsim_is_in(s->zero_staged, zero) : tsim_is_in(s->zero, zero);
+bool tsim_supports_zero(const struct tsim_supports *s, int64_t zero, bool is_staged) {
+    return tsim_is_in(is_staged && s->zero_staged ? s->zero_staged : s->zero, zero);
 }
 
 static void check_splits(struct lacks *lacks, const struct tsim_scenario *sc) {
@@ -94,12 +103,20 @@ static void check_splits(struct lacks *lacks, const struct tsim_scenario *sc) {
     } SPLITS[] = {{TSIM_PLAN_TENSOR, p->tensor, "tensor parallelism"},
                   {TSIM_PLAN_SEQUENCE, p->sequence && p->tensor > 1, "sequence parallelism"},
                   {TSIM_PLAN_PIPELINE, p->pipeline, "pipeline parallelism"},
-                  {TSIM_PLAN_LAYERS, p->pipeline > 1 && is_uneven(p), "uneven stages"},
                   {TSIM_PLAN_CONTEXT, p->context, "context parallelism"},
                   {TSIM_PLAN_EXPERT, p->expert, "expert parallelism"}};
     for (size_t i = 0; i < sizeof SPLITS / sizeof SPLITS[0]; i++)
         if (!tsim_supports_value(&sc->software->supports, SPLITS[i].key, SPLITS[i].value))
             lack(lacks, tsim_plan_key_path(SPLITS[i].key), NULL, "%s", SPLITS[i].what);
+    enum tsim_split uneven = p->pipeline > 1 ? unevenness(&sc->software->supports, p) : TSIM_SPLIT_DATA;
+    bool has_ends = tsim_has_equal_middle(&sc->software->supports);
+    if (uneven != TSIM_SPLIT_DATA && !runs_split(&sc->software->supports, uneven) &&
+        !runs_split(&sc->software->supports, TSIM_SPLIT_UNEVEN_STAGES))
+        lack(lacks, tsim_plan_key_path(TSIM_PLAN_LAYERS),
+             has_ends ? "a first and a last stage of a length of their own" : NULL, "uneven stages%s",
+             has_ends && p->virtual_pipeline > 1 ? " of several chunks"
+             : has_ends                          ? " between the first and the last"
+                                                 : "");
 }
 
 static const char *stages_text(struct tsim_arena *arena, unsigned set) {
@@ -113,11 +130,13 @@ static const char *stages_text(struct tsim_arena *arena, unsigned set) {
 static void check_zero(struct lacks *lacks, const struct tsim_scenario *sc) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     const struct tsim_supports *s = &sc->software->supports;
-    bool runs_alone = tsim_supports_value(s, TSIM_PLAN_ZERO, p->zero), is_staged = p->pipeline > 1;
-    if (tsim_is_replicated(p, p->data) && !(is_staged ? tsim_supports_staged_zero(s, p->zero) : runs_alone))
+    bool is_staged = p->pipeline > 1, runs_otherwise = tsim_supports_zero(s, p->zero, !is_staged);
+    if (tsim_is_replicated(p, p->data) && !tsim_supports_zero(s, p->zero, is_staged))
         lack(lacks, "parallelism.zero",
              stages_text(lacks->arena, is_staged && s->zero_staged ? s->zero_staged : s->zero), "ZeRO-%d%s", p->zero,
-             runs_alone ? " with a pipeline" : "");
+             !runs_otherwise ? ""
+             : is_staged     ? " with a pipeline"
+                             : " without a pipeline");
 }
 
 /* Lists of parts are kinds of selective recomputation, which some software has for certain parts alone. */

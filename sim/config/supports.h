@@ -3,12 +3,14 @@
 
 #include "config/plan_choice.h"
 
-/* Returns whether the software can run that value of a plan's key, whatever the other keys are. */
+/* Returns whether the software can run that value of a plan's key with some values of the others. */
 bool tsim_supports_value(const struct tsim_supports *supports, enum tsim_plan_key key, int64_t value);
 /* Returns whether the software's tensor ranks always have sequence parallelism if the job's model is trained. */
 bool tsim_needs_sequence(const struct tsim_scenario *job);
-/* Returns whether the software can run that stage of ZeRO in a pipeline. */
-bool tsim_supports_staged_zero(const struct tsim_supports *supports, int64_t zero);
+/* Returns whether the software can run that stage of ZeRO, in a pipeline or without one. */
+bool tsim_supports_zero(const struct tsim_supports *supports, int64_t zero, bool is_staged);
+/* Returns whether the software's stages between the first and the last have as many layers as one another. */
+bool tsim_has_equal_middle(const struct tsim_supports *supports);
 
 enum { TSIM_MOST_UNSUPPORTED = 10 };
 struct tsim_unsupported {

@@ -721,6 +721,30 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
                           memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
 }
 
+double tsim_split_state_bytes(const struct tsim_scenario *sc, const struct tsim_stage_memory *memory) {
+    bool has_all = !sc->training.updates_by_layer && !tsim_streams_weights(sc);
+    return memory->optimizer_bytes + memory->master_bytes +
+           (has_all ? memory->weights_bytes + memory->gradients_bytes : 0);
+}
+
+double tsim_least_mean_bytes(const struct tsim_scenario *sc, bool has_activations) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    struct tsim_stage_memory memory = {0};
+    struct tsim_op_shape stacks[TSIM_MAX_STACKS];
+    double sum_bytes = 0, activations_bytes = 0;
+    has_activations &= shape.chunks == 1 && !tsim_schedule_splits_backward(shape.schedule) &&
+                       sc->training.recompute <= TSIM_RECOMPUTE_FULL && sc->training.recompute_every == 0 &&
+                       sc->training.offload.activations_frac == 0 && tsim_op_stacks(sc, stacks) == 1;
+    for (int32_t stage = 0; stage < shape.stages; stage++) {
+        if (!tsim_stage_is_like_last(sc, stage)) {
+            tsim_stage_memory(sc, stage, &memory);
+            activations_bytes = has_activations ? tsim_chunk_activation_bytes(sc, stage, 0) : 0;
+        }
+        sum_bytes += tsim_split_state_bytes(sc, &memory) + activations_bytes;
+    }
+    return sum_bytes / shape.stages;
+}
+
 struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario) {
     double each = tsim_weight_bytes(scenario->training.precision) + tsim_optimizer_state_bytes(scenario) +
                   (tsim_has_master_weights(scenario) ? 4 : 0);

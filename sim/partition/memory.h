@@ -78,6 +78,13 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *recorder, const struc
                                 int32_t stage, struct tsim_stage_terms *terms);
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
+/* Returns what stages hold of the model's state for each parameter, so that it adds up to the same however layers are
+ * split over them. */
+double tsim_split_state_bytes(const struct tsim_scenario *scenario, const struct tsim_stage_memory *memory);
+/* Returns what an accelerator holds at least, on the mean of all stages, however layers are split over them: that state,
+ * and with one chunk a stage one micro-batch of what layers keep, if that follows from their number. */
+double tsim_least_mean_bytes(const struct tsim_scenario *scenario, bool has_activations);
+
 /* Returns the bytes of a checkpoint of the whole model: weights, master weights and optimizer state of every parameter,
  * once. */
 struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario);

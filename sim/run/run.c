@@ -143,11 +143,9 @@ void tsim_train_bound_time(struct tsim_arena *arena, const struct tsim_scenario 
     tsim_step_bound_time(arena, scenario, &machine, of, &result->step);
 }
 
-void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
+/* Bounds what follows from a result that is begun. */
+static void bound_all(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
                       enum tsim_least of, struct tsim_result *result) {
-    scenario = begin_bound(arena, scenario, memo, of, result);
-    if (!result->step.fits)
-        return;
     struct tsim_machine machine = tsim_machine_of(arena, scenario, memo ? memo->passes : NULL);
     const struct tsim_step_result *step = &result->step;
     tsim_step_bound(arena, scenario, &machine, of, &result->step);
@@ -157,4 +155,17 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
         (void)tsim_stages_count(scenario, &result->early);
     const struct tsim_campaign_steps steps = campaign_steps(NULL, scenario, &machine, result);
     tsim_campaign_without_failures(scenario, &steps, &result->campaign);
+}
+
+void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
+                      enum tsim_least of, struct tsim_result *result) {
+    scenario = begin_bound(arena, scenario, memo, of, result);
+    if (result->step.fits)
+        bound_all(arena, scenario, memo, of, result);
+}
+
+void tsim_train_bound_any_memory(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                 const struct tsim_run_memo *memo, enum tsim_least of, struct tsim_result *result) {
+    begin_bound(arena, scenario, memo, TSIM_LEAST_ANY_SPLIT, result);
+    bound_all(arena, scenario, memo, scenario->parallelism.balances ? TSIM_LEAST_ANY_SPLIT : of, result);
 }

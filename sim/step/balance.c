@@ -1,5 +1,6 @@
 #include "step/balance.h"
 
+#include "config/supports.h"
 #include "model/model.h"
 #include "partition/memory.h"
 #include "partition/schedule.h"
@@ -497,30 +498,68 @@ static void split(struct balance *b) {
     }
 }
 
+/* Returns the longest that a stage takes if the first has so many layers and each between the ends `size`. Once that is
+ * not less than `least`, the rest is not computed. */
+static double with_ends_s(struct balance *b, int64_t first, int64_t size, double least) {
+    int64_t layers = b->sc->model->layers, end = first + size * (b->n_parts - 2);
+    double longest_s = stage_cost(b, 0, 0, first);
+    if (is_less(longest_s, least))
+        longest_s = fmax(longest_s, stage_cost(b, b->n_parts - 1, end, layers));
+    for (int64_t at = first; at < end && is_less(longest_s, least); at += size)
+        longest_s = fmax(longest_s, stage_cost(b, (int32_t)(1 + (at - first) / size), at, at + size));
+    return longest_s;
+}
+
+/* Does the same for software whose stages between the first and the last have as many layers as one another. */
+static void split_equally(struct balance *b) {
+    int32_t p = b->n_parts;
+    int64_t layers = b->sc->model->layers, most = layers / (p - 2), even = layers > p ? layers / p : 1;
+    int64_t best_first = 0, best_size = even;
+    double least = HUGE_VAL;
+    for (int64_t i = 0; i < most; i++) { /* from the even size down, then up: near it is the fastest */
+        int64_t size = i < even ? even - i : i + 1;
+        for (int64_t first = 0; first + size * (p - 2) <= layers; first++) {
+            double longest_s = with_ends_s(b, first, size, least);
+            if (!is_less(longest_s, least))
+                continue;
+            least = longest_s;
+            best_first = first;
+            best_size = size;
+        }
+    }
+    for (int32_t k = 0; k < p; k++)
+        b->parts[k] = k == 0 ? best_first : k < p - 1 ? best_size : layers - best_first - best_size * (p - 2);
+}
+
+static void split_as_can(struct balance *b) {
+    if (b->n_parts > 2 && tsim_has_equal_middle(&b->sc->software->supports))
+        split_equally(b);
+    else
+        split(b);
+}
+
 /* Returns whether any split fits: whether all layers have a place if each stage takes as many as it can, beginning with
  * what the stage before it took. */
 static bool any_fits(struct balance *b) {
     int64_t layers = b->sc->model->layers, at = 0, size = layers / b->n_parts;
     for (int32_t k = 0; k < b->n_parts; k++, at += size) {
-        int64_t least = least_size(b, k), left = b->n_parts - 2 - k, most = layers - at - (left > 0 ? left : 0);
-        size = size < least ? least : size > most ? most : size;
-        while (size >= least && !layers_fit(b, k, at, at + size))
-            size--;
-        if (size < least)
+        int64_t left = b->n_parts - 2 - k, low = least_size(b, k) - 1, high = layers - at - (left > 0 ? left : 0);
+        size = size <= low ? low + 1 : size > high ? high : size;
+        for (int64_t next = size; low < high; next = low == size ? low + 1 : low + (high - low + 1) / 2) {
+            bool fits = layers_fit(b, k, at, at + next);
+            low = fits ? next : low;
+            high = fits ? high : next - 1;
+        }
+        if (low < least_size(b, k))
             return false;
-        while (size < most && layers_fit(b, k, at, at + size + 1))
-            size++;
+        size = low;
     }
     return at == layers;
 }
 
-/* Finds the split with one part per stage. Memory is computed only if the fastest of all splits does not fit. If it
- * does fit, computing memory would find the same split: the sizes that keep the least time are an interval, which
- * memory narrows around it. If no split fits, it stays the fastest. */
-static void partition(struct balance *b) {
+/* Makes room for what is found out about stages of each size. */
+static void remember_sizes(struct balance *b) {
     size_t width = (size_t)b->sc->model->layers + 1, n = (size_t)b->n_parts * width;
-    if (b->sc->model->layers < b->n_parts - 2)
-        return; /* nothing to choose */
     if (!b->are_alike)
         find_starts(b);
     b->known_works = TSIM_NEW_ARRAY(b->arena, 3 * width * (b->are_alike ? 1 : (size_t)b->n_starts), struct stage_work);
@@ -536,13 +575,22 @@ static void partition(struct balance *b) {
         b->known_sizes = TSIM_NEW_ARRAY(b->arena, n, struct known_size);
         b->sizes_fit = TSIM_NEW_ARRAY(b->arena, n * (size_t)b->n_starts, signed char);
     }
-    split(b);
+}
+
+/* Finds the split with one part per stage. Memory is computed only if the fastest of all splits does not fit. If it
+ * does fit, computing memory would find the same split: the sizes that keep the least time are an interval, which
+ * memory narrows around it. If no split fits, it stays the fastest. */
+static void partition(struct balance *b) {
+    if (b->sc->model->layers < b->n_parts - 2)
+        return; /* nothing to choose */
+    remember_sizes(b);
+    split_as_can(b);
     int64_t *fastest = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
     memcpy(fastest, b->parts, (size_t)b->n_parts * sizeof *fastest);
     for (int32_t k = 0; k < b->n_parts && !b->heeds_memory; k++)
         b->heeds_memory = !stage_fits(b, k);
     if (b->heeds_memory && any_fits(b)) {
-        split(b);
+        split_as_can(b);
         return;
     }
     memcpy(b->parts, fastest, (size_t)b->n_parts * sizeof *fastest);
@@ -749,13 +797,12 @@ static void move_all(struct balance *b, double *costs) {
 /* Returns false if the fastest split does not fit, but another one may. */
 static bool is_settled(const struct balance *b) {
     double states_bytes = 0; /* of all layers, however they are split */
-    bool fits = true, has_all = !b->sc->training.updates_by_layer && !tsim_streams_weights(b->sc);
+    bool fits = true;
     for (int32_t stage = 0; stage < b->shape.stages; stage++) {
         struct tsim_stage_memory memory;
         tsim_stage_memory(b->sc, stage, &memory);
         fits &= memory.total_bytes <= b->capacity_bytes;
-        states_bytes += memory.optimizer_bytes + memory.master_bytes;
-        states_bytes += has_all ? memory.weights_bytes + memory.gradients_bytes : 0;
+        states_bytes += tsim_split_state_bytes(b->sc, &memory);
     }
     return fits || states_bytes > b->shape.stages * b->capacity_bytes;
 }
@@ -785,26 +832,39 @@ static void move_layers(struct balance *b) {
     move_all(b, costs);
 }
 
-const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                         struct tsim_pass_memo *memo) {
-    if (!scenario->parallelism.balances)
-        return scenario;
+static struct balance begin(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
+    const struct tsim_accelerator *accelerator = scenario->cluster.node->accelerator;
     struct balance b = {.arena = arena,
                         .sc = TSIM_NEW(arena, struct tsim_scenario),
                         .shape = tsim_scenario_schedule(scenario),
-                        .n_parts = (int32_t)tsim_n_model_parts(&scenario->parallelism)};
-    const struct tsim_cluster *cluster = tsim_cluster_build(arena, scenario);
-    const struct tsim_placement *placement = tsim_placement_build(arena, scenario);
+                        .n_parts = (int32_t)tsim_n_model_parts(&scenario->parallelism),
+                        .capacity_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes,
+                        .are_alike = tsim_model_has_one_kind(scenario->model)};
     *b.sc = *scenario;
     b.parts = TSIM_NEW_ARRAY(arena, (size_t)b.n_parts, int64_t);
     memcpy(b.parts, scenario->parallelism.layers_per_chunk, (size_t)b.n_parts * sizeof *b.parts);
     b.sc->parallelism.layers_per_chunk = b.parts;
-    const struct tsim_accelerator *accelerator = cluster->accelerator;
-    b.capacity_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;
-    b.costs = tsim_pass_costs_of(arena, memo, scenario, cluster, placement);
-    b.are_alike = tsim_model_has_one_kind(scenario->model);
     if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* if a layer moves, four stages change */
         b.are_alike = false;
+    return b;
+}
+
+bool tsim_any_split_fits(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
+    struct balance b = begin(arena, scenario);
+    if (b.shape.chunks > 1 || scenario->model->layers < b.n_parts - 2)
+        return true;
+    remember_sizes(&b);
+    return any_fits(&b);
+}
+
+const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                         struct tsim_pass_memo *memo) {
+    if (!scenario->parallelism.balances)
+        return scenario;
+    struct balance b = begin(arena, scenario);
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, scenario);
+    const struct tsim_placement *placement = tsim_placement_build(arena, scenario);
+    b.costs = tsim_pass_costs_of(arena, memo, scenario, cluster, placement);
     if (b.shape.chunks == 1) {
         b.prices = tsim_split_prices_new(arena, b.sc, cluster, placement, b.costs);
         partition(&b);

@@ -16,7 +16,8 @@
  * of that time can have after k stages are visited, and sizes are found by bisection. Splits in which a stage does not
  * fit in memory count only if no other exists, and memory is computed only if the fastest split of all does not fit.
  * Whether any split fits is asked first, by giving each stage as many layers as fit in it: if some are left over, none
- * does, and the fastest split stays.
+ * does, and the fastest split stays. Software that has a length of their own only for the first and the last stage gets
+ * the fastest split among those with as many layers in each stage between them.
  *
  * With several parts per stage only passes count, because other passes hide what all parts but one reduce. The search
  * begins with the even split and moves a layer from the slowest stage to whichever gains most, until none gains. If
@@ -30,6 +31,9 @@
  * (NULL: none) keeps costs of passes for other plans. */
 const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                          struct tsim_pass_memo *memo);
+
+/* Returns whether some split of the layers may fit in memory; of several parts a stage nothing is found out. */
+bool tsim_any_split_fits(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
 /* Returns the time of all passes of a stage for one micro-batch, with the scenario's layers_per_chunk. */
 double tsim_balance_stage_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs, int32_t stage);

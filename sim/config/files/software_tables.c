@@ -89,7 +89,8 @@ static const struct tsim_word INTERLEAVINGS[] = {
 static const struct tsim_word SPLITS[] = {
     {"data", TSIM_SPLIT_DATA}, {"tensor", TSIM_SPLIT_TENSOR}, {"sequence", TSIM_SPLIT_SEQUENCE}, {"pipeline", TSIM_SPLIT_PIPELINE},
     {"uneven-stages", TSIM_SPLIT_UNEVEN_STAGES}, {"context", TSIM_SPLIT_CONTEXT}, {"expert", TSIM_SPLIT_EXPERT},
-    {"expert-tensor", TSIM_SPLIT_EXPERT_TENSOR}, {"pipeline-inside", TSIM_SPLIT_PIPELINE_INSIDE}, {NULL, 0}};
+    {"expert-tensor", TSIM_SPLIT_EXPERT_TENSOR}, {"pipeline-inside", TSIM_SPLIT_PIPELINE_INSIDE},
+    {"uneven-ends", TSIM_SPLIT_UNEVEN_ENDS}, {NULL, 0}};
 static const struct tsim_word OFFLOADS[] = {
     {"optimizer", TSIM_OFFLOAD_OPTIMIZER}, {"activations", TSIM_OFFLOAD_ACTIVATIONS}, {NULL, 0}};
 static const struct tsim_word MODEL_CLASSES[] = {

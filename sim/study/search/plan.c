@@ -2,8 +2,11 @@
 
 #include "base/stop.h"
 #include "config/supports.h"
+#include "partition/memory.h"
 #include "results/verdict.h"
 #include "run/run.h"
+#include "step/balance.h"
+#include "step/fit_changes.h"
 #include "step/unplayed.h"
 #include "study/crew.h"
 #include "study/interrupt.h"
@@ -391,6 +394,32 @@ static bool bounds_late(const struct search *search, const struct tsim_plan_cand
            options->ranking.n_limits == 0 && !options->is_exhaustive;
 }
 
+/* Returns whether plans wait with a bound for any memory, and balanced ones for any split, until their turn comes: to
+ * balance layers and find out whether they fit takes most of a search's time. If there are limits, all plans tell how
+ * near they come to them. */
+static bool waits_for_memory(const struct search *search) {
+    return !search->options->is_exhaustive && !search->options->is_for_candidates &&
+           search->options->ranking.n_limits == 0;
+}
+
+/* Returns how much more than predicted a peak may be that still counts as fitting. */
+static double most_peaks(const struct search *search) {
+    return search->options->is_for_candidates ? TSIM_NINE_IN_TEN_PEAKS : 1;
+}
+
+/* Returns whether a plan may fit, as far as its memory is known without balancing layers; with any recomputation, if
+ * asked for. It is asked once its candidate has a plan, because else the memory that plans lack is told. */
+static bool may_fit(const struct search *search, struct worker *worker, const struct tsim_scenario *scenario,
+                    bool any_recompute) {
+    const struct tsim_accelerator *a = scenario->cluster.node->accelerator;
+    bool is_known = !any_recompute && !scenario->parallelism.balances;
+    int32_t stage;
+    double bytes = is_known ? tsim_fullest_stage(scenario, &stage).peak_bytes
+                            : tsim_least_mean_bytes(scenario, !any_recompute) + a->usable_memory_reserve_bytes;
+    return bytes * most_peaks(search) * (1 - 1e-9) <= a->memory_bytes &&
+           (any_recompute || is_known || tsim_any_split_fits(&worker->scratch, scenario));
+}
+
 /* Bounds the item's plan. Where bounds are late, nothing but the time of its step is asked for. Returns the scenario with
  * its layers balanced, as far as they are. */
 static const struct tsim_scenario *bound_item(const struct search *search, struct worker *worker,
@@ -402,11 +431,20 @@ static const struct tsim_scenario *bound_item(const struct search *search, struc
     const struct tsim_memory *memory = &bound->step.memory;
     struct tsim_outcome outcome;
     bool is_late = bounds_late(search, candidate);
-    (is_late ? tsim_train_bound_time : tsim_train_bound)(&worker->scratch, scenario, memo, of, &prediction.result);
+    if (of == TSIM_LEAST_PASSES && !search->options->is_exhaustive && scenario->parallelism.balances &&
+        search->known.own[item->candidate].fate != FATE_OPEN && !may_fit(search, worker, scenario, false)) {
+        item->fate = FATE_TOO_LARGE;
+        item->excess_bytes = (double)NAN;
+        return scenario;
+    }
+    if (of == TSIM_LEAST_ANY_SPLIT && !is_late)
+        tsim_train_bound_any_memory(&worker->scratch, scenario, memo, TSIM_LEAST_PASSES, &prediction.result);
+    else
+        (is_late ? tsim_train_bound_time : tsim_train_bound)(&worker->scratch, scenario, memo, of, &prediction.result);
     item->bound = of;
     item->fate = FATE_OPEN;
     if (of != TSIM_LEAST_ANY_SPLIT) {
-        double peak_bytes = memory->peak_bytes * (search->options->is_for_candidates ? TSIM_NINE_IN_TEN_PEAKS : 1);
+        double peak_bytes = memory->peak_bytes * most_peaks(search);
         bool fits = bound->step.fits && peak_bytes <= memory->capacity_bytes;
         item->fate = fits ? FATE_OPEN : FATE_TOO_LARGE;
         item->excess_bytes = peak_bytes - memory->capacity_bytes;
@@ -451,10 +489,11 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
             item->fate = place->fate;
             item->excess_bytes = place->excess_bytes;
         } else if (scenario && (bounds_late(search, candidate) || tsim_is_played(scenario))) {
-            bool is_any_split = scenario->parallelism.balances && bounds_late(search, candidate);
+            bool is_any_split =
+                waits_for_memory(search) || (scenario->parallelism.balances && bounds_late(search, candidate));
             enum tsim_least of = is_any_split ? TSIM_LEAST_ANY_SPLIT : TSIM_LEAST_PASSES;
             scenario = bound_item(search, worker, candidate, scenario, place->memo, of, item);
-            if (is_even_after_all(candidate, scenario))
+            if (!is_any_split && is_even_after_all(candidate, scenario))
                 item->fate = FATE_SAME;
         }
         tsim_arena_reset(&worker->scratch);
@@ -745,7 +784,7 @@ static void list_plans(struct search *search, size_t c) {
         list_plan(search, c, -1, at);
 }
 
-/* Drops the plans whose bounds exclude them: often thirty-nine of forty. */
+/* Drops the plans that are no plans or do not fit, as far as is known. */
 static void keep_open(struct search *search) {
     size_t n = search->first_unbounded;
     for (size_t i = n; i < search->n_items; i++) {
@@ -843,8 +882,8 @@ static void loosen(const struct search *search, struct worker *worker, const str
         item->breaks_limit = false;
         return;
     }
-    tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate, scenario)->memo,
-                     TSIM_LEAST_ANY_SPLIT, &bound.result);
+    tsim_train_bound_any_memory(&worker->scratch, scenario, place_of(search, worker, candidate, scenario)->memo,
+                                TSIM_LEAST_PASSES, &bound.result);
     tsim_outcome_of(&bound, &outcome);
     double objective = isnan(outcome.value[search->options->ranking.objective]) ? (double)INFINITY
                                                                                 : objective_of(search, &outcome, true);
@@ -857,38 +896,66 @@ static void loosen(const struct search *search, struct worker *worker, const str
     note_nearest(search, worker, item, &outcome, true);
 }
 
-/* Relaxes an item to a bound of its whole family: with the least recomputation, for any split of the layers, any memory
- * and each order of the ranks. More recomputation makes its passes longer, and offloading only adds copies to them. */
+/* Returns the scenario of a relaxed choice, with layers that are not balanced if they cannot be; NULL if it has none. */
+static const struct tsim_scenario *relaxed_plan(struct worker *worker, const struct tsim_plan_candidate *candidate,
+                                                struct tsim_plan_choice choice) {
+    const struct tsim_scenario *scenario;
+    if (tsim_scenario_replan(&worker->scratch, candidate->job, &choice, &scenario))
+        return scenario;
+    bool is_balanced = choice.value[TSIM_PLAN_LAYERS];
+    choice.value[TSIM_PLAN_LAYERS] = 0;
+    return is_balanced && tsim_scenario_replan(&worker->scratch, candidate->job, &choice, &scenario) ? scenario : NULL;
+}
+
+/* Returns whether no plan of the family fits, as far as is known before layers are balanced. */
+static bool is_too_large(const struct search *search, struct worker *worker,
+                         const struct tsim_plan_candidate *candidate, struct tsim_plan_choice choice) {
+    const struct tsim_plan_axis *offloads = &candidate->axes[TSIM_PLAN_OFFLOAD];
+    bool is_valid = false;
+    if (search->known.own[candidate - search->options->space->candidates].fate == FATE_OPEN)
+        return false;
+    for (size_t i = 0; i < offloads->n; i++) {
+        choice.value[TSIM_PLAN_OFFLOAD] = offloads->values[i];
+        const struct tsim_scenario *scenario = relaxed_plan(worker, candidate, choice);
+        is_valid |= scenario != NULL;
+        if (scenario && may_fit(search, worker, scenario, !search->families_recompute))
+            return false;
+    }
+    return is_valid;
+}
+
+/* Relaxes an item to a bound of its whole family: with the least recomputation, for any split of the layers if some plan
+ * balances them, any memory and each order of the ranks. More recomputation makes its passes longer, and offloading only
+ * adds copies to them. */
 static void relax(const struct search *search, struct worker *worker, struct item *item) {
     const struct tsim_plan_candidate *candidate = tsim_plan_candidate_at(search->options->space, item->position);
-    const struct tsim_plan_axis *layers = &candidate->axes[TSIM_PLAN_LAYERS],
-                                *orders = &candidate->axes[TSIM_PLAN_ORDER];
+    const struct tsim_plan_axis *orders = &candidate->axes[TSIM_PLAN_ORDER];
     struct tsim_plan_choice choice;
-    const struct tsim_scenario *scenario;
     tsim_plan_choice_at(candidate, item->position, &choice);
     if (!search->families_recompute)
         choice.value[TSIM_PLAN_RECOMPUTE] = TSIM_RECOMPUTE_NONE;
-    choice.value[TSIM_PLAN_LAYERS] =
-        layers->values[layers->n - 1] && !tsim_plan_key_is_idle(candidate->job, &choice, TSIM_PLAN_LAYERS);
+    choice.value[TSIM_PLAN_LAYERS] = tsim_plan_may_balance(candidate, &choice);
     choice.value[TSIM_PLAN_OFFLOAD] = 0;
     size_t n_orders = passes_stay(candidate, &choice) ? 1 : orders->n;
+    /* Most families fall out by their passes' bound; but for each kind of recomputation passes are simulated anew. */
+    item->fate = FATE_TOO_LARGE;
+    if (search->families_recompute && is_too_large(search, worker, candidate, choice))
+        return;
     item->fate = FATE_INVALID;
     item->objective = -(double)INFINITY;
     item->price = (struct tsim_plan_price){(double)INFINITY, (double)INFINITY, (double)INFINITY};
     item->breaks_limit = true;
     for (size_t i = 0; i < n_orders; i++) {
-        struct tsim_plan_choice one = choice;
-        one.value[TSIM_PLAN_ORDER] = orders->values[i];
-        bool is_valid = tsim_scenario_replan(&worker->scratch, candidate->job, &one, &scenario);
-        if (!is_valid && one.value[TSIM_PLAN_LAYERS]) {
-            one.value[TSIM_PLAN_LAYERS] = 0;
-            is_valid = tsim_scenario_replan(&worker->scratch, candidate->job, &one, &scenario);
-        }
-        if (!is_valid)
+        choice.value[TSIM_PLAN_ORDER] = orders->values[i];
+        const struct tsim_scenario *scenario = relaxed_plan(worker, candidate, choice);
+        if (!scenario)
             continue;
         item->fate = FATE_OPEN;
         loosen(search, worker, candidate, scenario, item);
     }
+    if (item->fate == FATE_OPEN && !search->families_recompute && !is_excluded(search, item) &&
+        is_too_large(search, worker, candidate, choice))
+        item->fate = FATE_TOO_LARGE;
 }
 
 static void relax_block(struct search *search, struct worker *worker, size_t block) {
@@ -917,6 +984,21 @@ static int64_t count_fine(const struct tsim_plan_candidate *candidate, int64_t f
     return n;
 }
 
+/* Counts the refinements among a family's positions. The keys after recompute are the same plans under each of its
+ * values, so they are counted once for values that are refinements themselves, and once for the others. */
+static int64_t count_family(const struct tsim_plan_candidate *candidate, int64_t first) {
+    int64_t stride = tsim_plan_stride(candidate, TSIM_PLAN_LAYERS), known[2] = {-1, -1}, n = 0;
+    struct tsim_plan_choice choice;
+    for (size_t r = 0; r < candidate->axes[TSIM_PLAN_RECOMPUTE].n; r++, first += stride) {
+        int64_t at = first, *each = &known[r >= candidate->n_coarse_recomputes];
+        if (!tsim_plan_choice_from(candidate, &at, &choice) || at >= first + stride)
+            continue;
+        *each = *each < 0 ? count_fine(candidate, first, stride) : *each;
+        n += *each;
+    }
+    return n;
+}
+
 static int64_t list_families(struct search *search) {
     int64_t n_fine = 0;
     for (size_t c = 0; c < search->options->space->n_candidates; c++) {
@@ -933,7 +1015,7 @@ static int64_t list_families(struct search *search) {
         }
         for (int64_t at = first; tsim_plan_choice_from(candidate, &at, &choice);) {
             at -= (at - first) % stride;
-            int64_t n = count_fine(candidate, at, stride);
+            int64_t n = count_family(candidate, at);
             if (n > 0)
                 add_family(search, at, c, n, NULL);
             n_fine += n;
@@ -943,7 +1025,7 @@ static int64_t list_families(struct search *search) {
     return n_fine;
 }
 
-/* Drops families that their bounds exclude. If the memory has a limit, too, the value nearest to that limit needs all
+/* Drops families that their bounds exclude, or that do not fit. If the memory has a limit, too, the value nearest to that limit needs all
  * plans, and other limits drop nothing. */
 static void prune_families(struct search *search, struct team *team) {
     size_t n = 0;
@@ -951,7 +1033,7 @@ static void prune_families(struct search *search, struct team *team) {
     for (size_t i = 0; i < search->n_families; i++) {
         const struct family *family = &search->families[i];
         bool is_open = family->item.fate == FATE_OPEN && !is_excluded(search, &family->item);
-        search->n_pruned_unlisted += family->item.fate == FATE_OPEN && !is_open ? family->n_fine : 0;
+        search->n_pruned_unlisted += family->item.fate != FATE_INVALID && !is_open ? family->n_fine : 0;
         if (is_open)
             search->families[n++] = *family;
     }

@@ -1,9 +1,10 @@
 /* plan.h - the best plans of a space, which are the same that simulating every plan would find.
  *
- * Each combination is resolved and checked like a scenario (plan_space.h). The memory of a valid plan is computed, and,
- * if it fits, a bound: figures that the plan cannot beat (run/run.h). The plan with the best bound comes first. If a
- * closer bound puts it behind another plan, it waits again; else it is simulated. TSIM_PLAN_ROUND plans are taken at a
- * time, on all threads.
+ * Each combination is resolved and checked like a scenario (plan_space.h). A valid plan has a bound: figures that it
+ * cannot beat (run/run.h), whatever the memory holds and, if layers are balanced, however they are split. The plan with
+ * the best bound comes first. Then its layers are balanced and its memory is computed. If it fits, and a closer bound
+ * does not put it behind another plan, it is simulated; else it waits again. TSIM_PLAN_ROUND plans are taken at a time,
+ * on all threads. If there are limits, the memory of all plans is computed first, to tell how near they come.
  *
  * A plan is left out (pruned) if its bound shows that it is neither among the best nor on the front. It is not among
  * the best if its objective is worse than that of the last of the best so far (and, if it is sure to fit, than that of
@@ -14,7 +15,8 @@
  * that results and counts do not depend on the number of threads.
  *
  * Refinements of a plan (plan_space.h) come after all others. Those that share the rest of their keys share one bound,
- * for any split of the layers, any memory and each order of the ranks; if that excludes them they are not even listed.
+ * for any memory, each order of the ranks and, if layers are balanced, any split of them. If that
+ * excludes them, or none can fit, they are not even listed.
  * Those that are listed wait with that bound, unless there are limits, and are balanced and found to fit when their turn
  * comes.
  *

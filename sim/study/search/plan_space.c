@@ -292,8 +292,9 @@ static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario 
     const struct tsim_supports *supports = &job->software->supports;
     candidate->job = job;
     candidate->n_points = 1;
-    candidate->any_staged_zero = is_any_software || said[TSIM_PLAN_ZERO].n > 0;
+    candidate->any_zero = is_any_software || said[TSIM_PLAN_ZERO].n > 0;
     candidate->balances_all = said[TSIM_PLAN_LAYERS].n > 0;
+    candidate->balances_chunks = is_any_software || !tsim_has_equal_middle(supports);
     candidate->is_coarse = extent == TSIM_PLAN_COARSE;
     candidate->n_coarse_recomputes = said[TSIM_PLAN_RECOMPUTE].n;
     for (int key = 0; key < TSIM_N_PLAN_KEYS; key++) {
@@ -460,9 +461,17 @@ static bool is_own_split(const struct tsim_plan_candidate *candidate, const stru
         return layers_at == 0;
     if (candidate->balances_all)
         return true;
+    if (choice->value[TSIM_PLAN_LAYERS] && choice->value[TSIM_PLAN_VIRTUAL] > 1 && !candidate->balances_chunks)
+        return false;
     bool is_even = tsim_layers_even(layers, choice->value[TSIM_PLAN_PIPELINE], &ends, &others);
     bool refines = choice->value[TSIM_PLAN_LAYERS] && choice->value[TSIM_PLAN_VIRTUAL] == 1 && !candidate->is_coarse;
     return choice->value[TSIM_PLAN_LAYERS] != is_even || refines;
+}
+
+bool tsim_plan_may_balance(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
+    struct tsim_plan_choice balanced = *choice;
+    balanced.value[TSIM_PLAN_LAYERS] = 1;
+    return has_value(&candidate->axes[TSIM_PLAN_LAYERS], 1) && is_own_split(candidate, &balanced, 1);
 }
 
 /* {every: N} is full recomputation of a chunk with at most N layers, because it has one checkpoint. */
@@ -532,8 +541,8 @@ static enum tsim_plan_key left_out_at(const struct tsim_plan_candidate *candidat
     if (tsim_plan_key_is_idle(job, choice, TSIM_PLAN_ZERO)) {
         if (at[TSIM_PLAN_ZERO] > 0)
             return TSIM_PLAN_ZERO;
-    } else if (is_staged && !candidate->any_staged_zero &&
-               !tsim_supports_staged_zero(&job->software->supports, choice->value[TSIM_PLAN_ZERO])) {
+    } else if (!candidate->any_zero &&
+               !tsim_supports_zero(&job->software->supports, choice->value[TSIM_PLAN_ZERO], is_staged)) {
         return TSIM_PLAN_ZERO;
     }
     if (!is_own_schedule(candidate, choice, at[TSIM_PLAN_SCHEDULE]))

@@ -40,8 +40,9 @@ struct tsim_plan_candidate {
     size_t n_settings;
     const struct tsim_scenario *job;
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS];
-    bool any_staged_zero;             /* also stages of ZeRO that the software does not have in a pipeline */
+    bool any_zero;                    /* also stages of ZeRO that the software has only with, or without, a pipeline */
     bool balances_all;                /* layers_per_stage was listed: balance is also tried where stages are even */
+    bool balances_chunks;             /* layers of several chunks a stage are balanced, too */
     bool is_coarse;                   /* there are no refinements */
     size_t n_coarse_recomputes;       /* the first so many values of recompute are no refinements */
     int64_t first_position, n_points; /* combinations, including those that are no plan or repeat one */
@@ -79,6 +80,8 @@ bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t po
 /* Returns whether it is a refinement: a list of parts or {every: N}, balance of what could be even, another order,
  * something offloaded. Values that an axis asks for by name are no refinements. */
 bool tsim_plan_is_fine(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice);
+/* Returns whether the plans that share the choice's keys before layers_per_stage have one whose layers are balanced. */
+bool tsim_plan_may_balance(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice);
 /* Returns the mode of recomputation of the plan that a value of recompute refines: selective for a list of parts, full
  * for {every: N}. */
 enum tsim_recompute tsim_plan_coarse_recompute(int64_t value);
