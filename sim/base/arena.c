@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BLOCK_BYTES = 16 * 1024, MAX_BLOCK_BYTES = 4 * 1024 * 1024 };
+enum { FIRST_BLOCK_BYTES = 16 * 1024, MAX_BLOCK_BYTES = 1024 * 1024 };
 /* Kept are arenas' blocks, the lists of a large simulation, and, of what is free, that of a few threads' simulations,
  * which take up to ten megabytes. The C library keeps no larger block than this. */
-enum { KEPT_BLOCK_BYTES = 8 * MAX_BLOCK_BYTES, KEPT_BYTES = 64 * 1024 * 1024 };
+enum { KEPT_BLOCK_BYTES = 32 * MAX_BLOCK_BYTES, KEPT_BYTES = 64 * 1024 * 1024 };
 #define ALIGNMENT _Alignof(max_align_t)
 
 struct tsim_arena_block {

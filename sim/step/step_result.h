@@ -47,7 +47,7 @@ double tsim_memory_of_kind(const struct tsim_memory *memory, int kind);
 /* The ratio of measured to predicted peak memory below which a tenth of the measured ones lie
  * (hardware/calibration/memory.csv; tests/accuracy.sh asserts it). A run is refused only if even such a peak is too
  * large; searches keep to the predicted peak. */
-#define TSIM_ONE_IN_TEN_PEAKS 0.985
+#define TSIM_ONE_IN_TEN_PEAKS 0.988
 static inline bool tsim_memory_fits(const struct tsim_memory *memory) {
     return TSIM_ONE_IN_TEN_PEAKS * memory->peak_bytes <= memory->capacity_bytes;
 }

@@ -223,7 +223,7 @@ TSIM_TEST(skewed_draws) {
     }
 }
 
-static const struct tsim_list_layer LAYER = {.kind = TSIM_LIST_TABLES, .out = 8, .out_area = 1};
+static const struct tsim_list_layer LAYER = {.kind = TSIM_LIST_TABLES, .out = 8, .out_area = 1, .is_result = true};
 
 static void init_small(struct example *x) {
     example_init(x);
