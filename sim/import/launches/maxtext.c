@@ -384,7 +384,7 @@ static void put_precision(struct reading *g) {
         tsim_recipe_refuse(g->r, type, "'%.40s' is neither bfloat16 nor float16 nor float32", text);
     if (*word && !is_fp8)
         tsim_recipe_refuse(g->r, low, "products in '%.40s' are not modelled: fp8 is", word);
-    tsim_recipe_put(g->r, "training.precision", is_fp8 ? low : type, is_fp8 || type ? NULL : "MaxText's default",
+    tsim_recipe_put(g->r, "training.precision", is_fp8 ? low : type, is_fp8 || type ? NULL : "MaxText's default", "%s",
                     strstr(word, "mxfp8") ? "mxfp8"
                     : is_fp8              ? "fp8"
                     : known               ? known
