@@ -21,9 +21,9 @@ static int add_bracket(double trials, double eta, int cuts, struct tsim_rung *ru
 }
 
 int tsim_search_rungs(const struct tsim_search_spec *spec, struct tsim_rung rungs[TSIM_MOST_RUNGS]) {
-    int n = 0, most_cuts = powers_within(spec->eta, 1 / spec->least_frac);
     if (spec->method == TSIM_SEARCH_NONE)
         return 0;
+    int n = 0, most_cuts = powers_within(spec->eta, 1 / spec->least_frac);
     if (spec->method == TSIM_SEARCH_HALVING) {
         int cuts = powers_within(spec->eta, (double)spec->trials);
         return add_bracket((double)spec->trials, spec->eta, cuts < most_cuts ? cuts : most_cuts, rungs);

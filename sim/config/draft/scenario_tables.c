@@ -826,10 +826,10 @@ static const struct tsim_key SEARCH_KEYS[] = {
      .default_text = "1", .is_positive = true},
     {QUANTITY_KEY("eta", TSIM_COUNT, scenario.search.eta,
                   "at each cut, one trial in this many goes on, for this many times as long"),
-     .default_text = "3", .min = 2, .max = 1000},
+     .default_text = "3", .is_positive = true, .min = 2, .max = 1000},
     {QUANTITY_KEY("least", TSIM_FRACTION, scenario.search.least_frac,
                   "share of the run for which every trial is trained before it can be stopped"),
-     .default_text = "1 %", .min = 1e-5, .max = 1},
+     .default_text = "1 %", .is_positive = true, .min = 1e-5, .max = 1},
 };
 TSIM_TABLE(SEARCH, SEARCH_KEYS, false);
 
