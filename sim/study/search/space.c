@@ -223,7 +223,7 @@ static void add_zip(struct builder *b, const struct tsim_value *mapping, const c
 }
 
 static bool has_path(const struct builder *b, size_t first, const char *path) {
-    return tsim_is_among(path, b->paths + first, b->n_paths - first);
+    return b->n_paths > first && tsim_is_among(path, b->paths + first, b->n_paths - first);
 }
 
 static void add_points(struct builder *b, const struct tsim_value *list) {
