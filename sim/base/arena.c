@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Blocks grow to a megabyte and no further, so that a limit of a few megabytes does not refuse room that stays empty. */
 enum { FIRST_BLOCK_BYTES = 16 * 1024, MAX_BLOCK_BYTES = 1024 * 1024 };
 /* Kept are arenas' blocks, the lists of a large simulation, and, of what is free, that of a few threads' simulations,
  * which take up to ten megabytes. The C library keeps no larger block than this. */

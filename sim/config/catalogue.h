@@ -267,10 +267,10 @@ struct tsim_list_layer {
     bool is_frozen;          /* it is not trained, and nothing before it is */
     bool is_shared;          /* its weights are those of a product before it */
     bool is_kept;            /* a product before it keeps its input */
-    bool is_elsewhere;       /* its input is not the result of the layer before it; of an addition: its second one */
-    bool adds_gradient;      /* another layer takes its input, too, and the gradients of both are added here */
+    bool is_elsewhere;       /* its input, or what an addition adds to it, is not the result of the layer before it */
+    bool adds_gradient;      /* an earlier layer takes its input, too, and the gradients of both are added here */
     bool is_result;          /* no layer takes its result, but a loss */
-    bool is_part;            /* its result is put beside others, to be judged by one loss */
+    bool is_part;            /* its entry works on several images, whose results one loss judges side by side */
     bool is_bottom;          /* it works on a recommendation model's numbers before they meet the vectors */
     bool is_transposed;      /* the convolution goes from the smaller image to the larger one */
     bool is_judge;           /* it belongs to the discriminator of a GAN (model/layer_list.h) */
@@ -782,7 +782,7 @@ enum tsim_split {
     TSIM_SPLIT_UNEVEN_STAGES, /* stages may hold different numbers of layers */
     TSIM_SPLIT_CONTEXT,
     TSIM_SPLIT_EXPERT,
-    TSIM_SPLIT_EXPERT_TENSOR,  /* experts may stay whole where the rest of a layer is split over tensor ranks */
+    TSIM_SPLIT_EXPERT_TENSOR,   /* experts may stay whole where the rest of a layer is split over tensor ranks */
     TSIM_SPLIT_PIPELINE_INSIDE, /* a pipeline's ranks may be neighbours, inside the replicas */
     TSIM_SPLIT_UNEVEN_ENDS      /* the first and the last stage may have other numbers of layers than those between */
 };

@@ -311,13 +311,9 @@ static void fixed_norm_forward(struct tsim_op_list *list, const struct batch *b,
 
 static void fixed_norm_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m,
                                 size_t i) {
-    bool is_masking = b->is_fused && is_at(m, i + 1, TSIM_LIST_RELU), is_written_beside = b->is_fused && is_added(m, i);
-    elementwise(list, "fixed norm", out_elements(b, &m->list[i]),
-                (is_written_beside ? 1
-                 : is_masking      ? 3
-                                   : 2) *
-                    b->e,
-                1);
+    bool is_written_beside = b->is_fused && is_added(m, i), is_masking = b->is_fused && is_at(m, i + 1, TSIM_LIST_RELU);
+    double times = is_written_beside ? 1 : is_masking ? 3 : 2;
+    elementwise(list, "fixed norm", out_elements(b, &m->list[i]), times * b->e, 1);
 }
 
 /* Returns the batch of a layer: the bottom MLP may be one rank's, for the samples of all. */

@@ -3,7 +3,8 @@
  * It has the ranks, schedule and micro-batches of a step, without backward passes, gradients and optimizer. Fully
  * sharded weights are gathered as in training. Samples fill whole micro-batches of all replicas. Passes cost what
  * forward passes of training cost. A text that is sampled with it takes a pass of one token for each of its tokens, also
- * with fully sharded weights, which are then gathered for each. Nothing is kept for a backward pass, and memory is not checked. */
+ * with fully sharded weights, which are then gathered for each. Nothing is kept for a backward pass, and memory is not
+ * checked. */
 #pragma once
 
 #include "campaign/campaign.h"

@@ -33,7 +33,7 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
 /* Does the same whatever the memory holds, which is not computed. The bound of balanced layers is that of any split. */
 void tsim_train_bound_any_memory(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                  const struct tsim_run_memo *memo, enum tsim_least of, struct tsim_result *result);
-/* Bounds, as tsim_train_bound does, the time of the step alone, which takes less: of energy, throughput and all that follows nothing is
- * said. */
+/* Bounds, as tsim_train_bound does, the time of the step alone, which takes less: of energy, throughput and all that
+ * follows nothing is said. */
 void tsim_train_bound_time(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            const struct tsim_run_memo *memo, enum tsim_least of, struct tsim_result *result);

@@ -1,6 +1,7 @@
 /* Scripts that start verl (volcengine/verl, python3 -m verl.trainer.main_ppo KEY=VALUE ...): reinforcement on PyTorch's
  * FSDP, in which the same accelerators generate by an engine and train. Defaults are those of
  * verl/trainer/config/ppo_trainer.yaml of 2025. */
+#include "base/among.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/recipe_short.h"
@@ -11,6 +12,7 @@
 #define MODEL "actor_rollout_ref.model."
 
 static const char WHY[] = "verl's default";
+enum { PROMPT = 512, RESPONSE = 512 }; /* its default lengths, in tokens */
 
 /* Hydra puts "+" before a key that it adds. */
 static void strip_plus(struct tsim_recipe *r) {
@@ -24,12 +26,9 @@ static void check_kind(struct tsim_recipe *r) {
         "grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "grpo_passk", "gpg", "opo"};
     const struct tsim_setting *kind = find(r, "algorithm.adv_estimator"), *engine = find(r, ACTOR "strategy"),
                               *epochs = find(r, ACTOR "ppo_epochs");
-    bool is_alike = false;
-    for (size_t i = 0; i < sizeof ALIKE / sizeof ALIKE[0]; i++)
-        is_alike |= tsim_setting_is(kind, ALIKE[i]);
     if (!kind)
         tsim_recipe_error(r, NULL, "algorithm.adv_estimator is missing, and gae, the default, is not read");
-    else if (!is_alike)
+    else if (!TSIM_IS_AMONG(tsim_setting_text(kind), ALIKE))
         tsim_recipe_refuse(r, kind, "'%.40s' is not read: grpo, rloo and reinforce_plus_plus are",
                            tsim_setting_text(kind));
     if (engine && !tsim_setting_is(engine, "fsdp") && !tsim_setting_is(engine, "fsdp2"))
@@ -113,7 +112,7 @@ static void put_generation(struct tsim_recipe *r, int64_t n) {
     const int64_t prompts = all ? tsim_setting_int(r, all, 1, 1000000) : 1024;
     tsim_recipe_put_int(r, "generation.rollouts", all, prompts * n);
     put_number(r, "generation.samples_per_prompt", ROLLOUT "n", 1);
-    put_number(r, "generation.prompt", "data.max_prompt_length", 512);
+    put_number(r, "generation.prompt", "data.max_prompt_length", PROMPT);
     put_number(r, "generation.tensor", ROLLOUT "tensor_model_parallel_size", 2);
     put_number(r, "generation.max_sequences", ROLLOUT "max_num_seqs", 1024);
     tsim_recipe_put(r, "generation.memory", memory, memory ? NULL : WHY, "%g",
@@ -164,10 +163,10 @@ enum tsim_status tsim_import_verl(struct tsim_arena *arena, const struct tsim_im
             check_kind(&r);
         if (diags->n_errors == r.n_errors_before) {
             const int64_t n = tsim_recipe_int(&r, ROLLOUT "n", 1, 100000, 1),
-                          length = tsim_recipe_int(&r, "data.max_prompt_length", 1, INT64_C(100000000), 512) +
-                                   tsim_recipe_int(&r, "data.max_response_length", 1, INT64_C(100000000), 512);
+                          length = tsim_recipe_int(&r, "data.max_prompt_length", 1, INT64_C(100000000), PROMPT) +
+                                   tsim_recipe_int(&r, "data.max_response_length", 1, INT64_C(100000000), RESPONSE);
             if (!find(&r, "data.max_response_length"))
-                add(&r, NULL, "data.max_response_length", "512");
+                add_int(&r, NULL, "data.max_response_length", RESPONSE);
             add_training(&r, n, length);
             tsim_hf_trainer_build(&r, &DEFAULTS);
             put_scoring(&r);

@@ -16,8 +16,8 @@ static const double FIRST_SIZE = 0.05, FIRST_RUN_SIZE = 0.04, RUN_WEIGHT = 4;
 /* A run's own error has so many degrees of freedom. With 2 and with 8 about as many blind runs are inside. */
 static const double FREEDOM = 4;
 
-/* The common variance counts as much as so many effects of a kind of model; the kind's as so many sources on a machine,
- * and so many runs in a cell. */
+/* The common variance counts as much as so many effects of a kind of model, or runs in a cell; a kind's as so many sources
+ * on a machine. */
 static const double KIND_WEIGHT = 4, MACHINE_WEIGHT = 4, CELL_WEIGHT = 8;
 
 enum { MOST_EFFECTS = 48, MOST_STEPS = 80, INDEX_ROOM = 4 };

@@ -58,7 +58,7 @@ void tsim_traits_of(struct tsim_arena *arena, const struct tsim_result *result, 
     };
 }
 
-/* Puts rows of rounds after those of steps; each keep their order. */
+/* Puts the rows of rounds after those of steps, and leaves both in their order. */
 static void order(struct tsim_arena *arena, struct tsim_residual *rows, size_t n, struct tsim_residuals *residuals) {
     struct tsim_residual *rounds = TSIM_NEW_ARRAY(arena, n + 1, struct tsim_residual);
     *residuals = (struct tsim_residuals){.rows = rows};
