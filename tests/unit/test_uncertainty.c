@@ -319,14 +319,14 @@ TSIM_TEST(rounds_have_intervals) {
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_evidence_read(&arena, &evidence, &diags), TSIM_OK);
-    ck_assert_int_ge(evidence.measured.n_rounds, 8);
+    ck_assert_uint_ge(evidence.measured.n_rounds, 8);
     int held = 0;
     for (size_t i = 0; i < evidence.measured.n_rounds; i++) {
         const struct tsim_residual *round = &evidence.measured.rows[evidence.measured.n + i];
         r = tsim_round_interval(&evidence.measured, round->name, &n);
         held += round->log_ratio >= log(r.low) && round->log_ratio <= log(r.high);
     }
-    ck_assert_int_ge(held, evidence.measured.n_rounds * 8 / 10);
+    ck_assert_uint_ge((size_t)held, evidence.measured.n_rounds * 8 / 10);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
